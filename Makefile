@@ -146,7 +146,23 @@ bench: redis ## Compare with other libraries and write docs/performance.md (take
 	@scripts/need.sh '/usr/share/java/zookeeper.jar' libzookeeper-java default-jre-headless || true
 	@mkdir -p bin
 	go run ./lab/bench -skip '^redisson' -json bin/bench.json
-	go run ./lab/bench -from bin/bench.json -page docs/performance.md -figures lab/bench/figures.md >/dev/null
+	@$(PAGE)
+
+.PHONY: bench-long
+bench-long: redis ## Hold a million leases, alone and beside busy processes, for docs/performance.md (takes ten minutes and 4 GB of memory)
+	@mkdir -p bin
+	go run ./lab/bench -set long -json bin/bench-long.json
+	@$(PAGE)
+
+.PHONY: growth
+growth: redis ## Measure turns with many clients, names, leases and waiters, for docs/performance.md (takes five minutes and 4 GB of memory)
+	@mkdir -p bin
+	go run ./lab/bench -set growth -json bin/bench-growth.json
+	@$(PAGE)
+
+# The page has the last figures of all three, once there are those of "make bench".
+PAGE = if [ -f bin/bench.json ]; then go run ./lab/bench -page docs/performance.md -figures lab/bench/figures.md \
+	-from "$$(ls bin/bench.json bin/bench-long.json bin/bench-growth.json 2>/dev/null | paste -s -d ,)" >/dev/null; fi
 
 .PHONY: bench-redisson
 bench-redisson: redis java ## Compare locks of Redisson in Go and in Java (gets Java and Maven; takes two minutes)

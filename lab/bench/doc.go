@@ -11,6 +11,8 @@
 //	go run ./lab/bench -from FILE -page PAGE -figures F # the same, with all tables in another file
 //	go run ./lab/bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
 //	go run ./lab/bench -skip '^redisson'       # all but what needs Java
+//	go run ./lab/bench -set long               # what takes longer: a million leases, ten minutes
+//	go run ./lab/bench -set growth             # what turns cost with many clients, names, leases and waiters
 //	go run ./lab/bench -run many/leasehold -cpuprofile FILE
 //
 // It starts the servers that it needs, on the loopback: redis-server, which must be in the PATH, without persistence;
@@ -42,6 +44,14 @@
 //   - recall: one client has used names, and with Linger has kept them. Another one locks them, or tries to.
 //   - held: one process holds many leases and renews them. The processor time of client and server is scaled to
 //     100,000 leases of 30 s, which are renewed three times in their TTL.
+//   - million, of the set long: one process takes 1,000,000 leases and holds them for five minutes. Then 16 processes
+//     keep the processors busy for a minute, so that some leases cannot be renewed. Another client tries to get names
+//     meanwhile: what it is granted must not be held any more, which the holder is asked (Lease.Err). How late losses
+//     are told compares the time of the event with the lease's deadline. Once the busy processes have ended, the time
+//     counts until as many leases are renewed in a third of their ttl as there are.
+//   - growth-clients, growth-names, growth-held, growth-waiters, of the set growth: what a turn costs as something
+//     grows. Of the server's time, what it uses for the leases that are held beside is taken off. The server tells how
+//     many scripts took over a millisecond: on a machine with other programs a few do, as they are interrupted.
 //   - listing: one process holds 100,000 leases, and a second client lists them, as the command does: the first page,
 //     and all. The server's slow log tells the longest command meanwhile. It includes time for which the processor ran
 //     something else, so each round lists three times, and the listing whose longest command was shortest counts. Of

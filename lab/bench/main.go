@@ -7,14 +7,17 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"math"
 	"os"
 	"os/signal"
 	"regexp"
 	"runtime/pprof"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
+	"github.com/leasehold-go/leasehold/lab/bench/internal/busy"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/contender"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/page"
@@ -25,6 +28,7 @@ import (
 
 func main() {
 	contender.Main(lib.All)
+	busy.Main()
 	log.SetFlags(log.Ltime)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -36,6 +40,7 @@ type options struct {
 	only    *regexp.Regexp
 	skip    *regexp.Regexp
 	short   bool
+	set     string
 	json    string
 	check   bool
 	redis   string
@@ -60,6 +65,7 @@ func parse(args []string) (options, error) {
 			return err
 		})
 	f.BoolVar(&o.short, "short", false, "run all within three minutes: fewer and shorter rounds")
+	f.StringVar(&o.set, "set", "usual", "run the workloads of this `SET`: usual, long, or growth")
 	f.StringVar(&o.json, "json", "", "write everything to `FILE`, too")
 	f.BoolVar(&o.check, "check", false, "exit with 1 if a target is missed")
 	f.StringVar(&o.redis, "redis", "",
@@ -67,15 +73,24 @@ func parse(args []string) (options, error) {
 			"deleted")
 	f.StringVar(&o.cpu, "cpuprofile", "", "write a profile of the processor time of all rounds to `FILE`")
 	f.StringVar(&o.from, "from", "",
-		"run nothing, and take the figures from `FILE`, which -json has written on this machine or another")
+		"run nothing, and take the figures from `FILE`, which -json has written on this machine or another; or from "+
+			"several, with commas")
 	f.StringVar(&o.page, "page", "",
 		"write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
 	f.StringVar(&o.figures, "figures", "", "with -page, write the tables of all figures to `FILE` instead")
 	f.StringVar(&o.compare, "compare", "",
 		"say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
 	err := f.Parse(args)
-	if err == nil && f.NArg() > 0 {
+	if err != nil {
+		return o, err
+	}
+	switch {
+	case f.NArg() > 0:
 		err = fmt.Errorf("bench: %q is not a flag: see -help", f.Arg(0))
+	case work.Sets[o.set] == nil:
+		err = fmt.Errorf("bench: there is no set %q: see -help", o.set)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 	}
 	return o, err
@@ -141,11 +156,17 @@ func document(ctx context.Context, o options) (*report.Document, error) {
 
 // read returns an earlier measurement, compared with today's targets.
 func read(path string) (*report.Document, error) {
-	d, err := report.Read(path)
-	if err == nil {
-		d.Verdicts = work.Judge(work.Targets, d.Results)
+	var all []*report.Document
+	for one := range strings.SplitSeq(path, ",") {
+		d, err := report.Read(one)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, d)
 	}
-	return d, err
+	d := report.Join(all...)
+	d.Verdicts = work.Judge(work.Targets, d.Results)
+	return d, nil
 }
 
 // profiled runs f, and writes its profile to a file if one is named.
@@ -182,7 +203,7 @@ func measure(ctx context.Context, o options) (_ *report.Document, err error) {
 		Mark: "leasehold-bench-" + strconv.FormatInt(time.Now().UnixNano(), 36),
 	}
 	var results []work.Result
-	for _, w := range work.All {
+	for _, w := range work.Sets[o.set] {
 		result, ran, err := r.Run(ctx, w)
 		if err != nil {
 			return nil, err
@@ -191,7 +212,16 @@ func measure(ctx context.Context, o options) (_ *report.Document, err error) {
 			results = append(results, result)
 		}
 	}
-	if len(results) == 0 {
+	if o.set == work.GrowthSet {
+		largest, each := math.MaxInt, 2*time.Second
+		if o.short {
+			largest, each = 1000, time.Second/5
+		}
+		if d.Growth, err = r.Grow(ctx, largest, each); err != nil {
+			return nil, err
+		}
+	}
+	if len(results)+len(d.Growth) == 0 {
 		return nil, fmt.Errorf("-run %v finds nothing among workload/library, such as free/redsync", o.only)
 	}
 	d.Finish(results, pool.Infos(), work.Targets, lib.All)

@@ -62,6 +62,7 @@ func TestBenchmarkThatCannotRunExitsWith2(t *testing.T) {
 	for name, args := range map[string][]string{
 		"no such flag":   {"-fast"},
 		"an argument":    {"free"},
+		"no such set":    {"-set", "all"},
 		"no expression":  {"-run", "("},
 		"no such server": {"-redis", "127.0.0.1:1"},
 	} {
@@ -106,6 +107,10 @@ func TestFiguresOfAFileArePrintedAndCompared(t *testing.T) {
 		}
 		return path
 	}
+	grown := filepath.Join(folder, "grown")
+	if err := (&report.Document{Growth: []work.Growth{{Name: "growth-names", About: "x"}}}).Write(grown); err != nil {
+		t.Fatal(err)
+	}
 	one, same, other, page := file("one", 95), file("same", 90), file("other", 50), filepath.Join(folder, "page.md")
 	for name, c := range map[string]struct {
 		args []string
@@ -113,6 +118,7 @@ func TestFiguresOfAFileArePrintedAndCompared(t *testing.T) {
 		says string
 	}{
 		"judged":  {[]string{"-from", one, "-check", "-page", page}, 0, "≤ 1.10"},
+		"joined":  {[]string{"-from", one + "," + grown}, 0, "growth-names: x"},
 		"short":   {[]string{"-from", other, "-check"}, 1, "short"},
 		"agree":   {[]string{"-from", one, "-compare", same}, 0, "2 of 2 ratios"},
 		"differ":  {[]string{"-from", one, "-compare", other}, 1, "differs"},

@@ -40,6 +40,8 @@ type Config struct {
 	Addrs []string
 	// Sent counts the commands of the session, unless it is nil.
 	Sent *wire.Counter
+	// Observer is an observer of leasehold. Other libraries have none.
+	Observer any
 	// TTL is how long leases last. Zero leaves it to the library's default.
 	TTL time.Duration
 	// Patience is how long this library waits for one of several nodes. Zero keeps the default,

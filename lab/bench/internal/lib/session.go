@@ -27,7 +27,11 @@ type leaseholdSession struct {
 // newLeaseholdSession returns a session on an engine. Close calls the closers in this order; they
 // close the engine and what is below it.
 func newLeaseholdSession(at Config, e driver.Engine, closers ...func() error) *leaseholdSession {
-	s := &leaseholdSession{client: leasehold.New(e), admin: admin.New(e), closers: closers}
+	var options []leasehold.ClientOption
+	if at.Observer != nil {
+		options = append(options, leasehold.WithObserver(at.Observer))
+	}
+	s := &leaseholdSession{client: leasehold.New(e, options...), admin: admin.New(e), closers: closers}
 	if at.TTL != 0 {
 		s.options = append(s.options, leasehold.TTL(at.TTL))
 	}
@@ -47,6 +51,9 @@ func (s *leaseholdSession) TryLock(ctx context.Context, name string) (held Held,
 	held, err = s.held(lease, err)
 	return held, err == nil, err
 }
+
+// Client returns the client itself.
+func (s *leaseholdSession) Client() *leasehold.Client { return s.client }
 
 func (s *leaseholdSession) held(lease *leasehold.Lease, err error) (Held, error) {
 	if err != nil {

@@ -87,6 +87,7 @@ func render(d *report.Document, figures string) (text, tables string, pictures m
 		}
 		workload(&b, to, r, pictures)
 	}
+	growth(&b, to, d.Growth, pictures)
 	libraries(to, d)
 	return b.String(), other.String(), pictures
 }
@@ -118,11 +119,17 @@ func run(b *strings.Builder, d *report.Document) {
 // contents lists links to the sections.
 func contents(b *strings.Builder, d *report.Document) {
 	var all []string
-	for _, r := range d.Results {
-		link := fmt.Sprintf("[%s](#on-%s)", r.Section, strings.ToLower(strings.ReplaceAll(r.Section, " ", "-")))
-		if r.Section != "" && !slices.Contains(all, link) {
+	add := func(section string) {
+		link := fmt.Sprintf("[%s](#on-%s)", section, strings.ToLower(strings.ReplaceAll(section, " ", "-")))
+		if section != "" && !slices.Contains(all, link) {
 			all = append(all, link)
 		}
+	}
+	for _, r := range d.Results {
+		add(r.Section)
+	}
+	if len(d.Growth) > 0 {
+		add(curveSection)
 	}
 	if len(all) > 0 {
 		b.WriteString("\nOn " + strings.Join(all, " · ") + ".\n")

@@ -35,6 +35,9 @@ func (d *Document) Print(to io.Writer) {
 	for _, r := range d.Results {
 		printResult(to, r)
 	}
+	for _, g := range d.Growth {
+		printGrowth(to, g)
+	}
 	printVerdicts(to, d.Verdicts)
 }
 

@@ -28,6 +28,7 @@ type Document struct {
 	Libraries []Library      `json:"libraries"`
 	Results   []work.Result  `json:"results"`
 	Verdicts  []work.Verdict `json:"verdicts"`
+	Growth    []work.Growth  `json:"growth,omitempty"`
 }
 
 // Machine is the machine on which it ran.
@@ -84,6 +85,11 @@ func (d *Document) Failed() bool {
 			return true
 		}
 	}
+	for _, g := range d.Growth {
+		if g.Failed != "" {
+			return true
+		}
+	}
 	return false
 }
 
@@ -91,6 +97,11 @@ func (d *Document) Failed() bool {
 func (d *Document) Short() bool {
 	for _, v := range d.Verdicts {
 		if !v.Pass {
+			return true
+		}
+	}
+	for _, g := range d.Growth {
+		if slices.ContainsFunc(g.Points, work.Point.Short) {
 			return true
 		}
 	}

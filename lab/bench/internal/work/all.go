@@ -12,6 +12,16 @@ var All = slices.Concat(
 	inSection("ZooKeeper", ZooKeeper),
 )
 
+// GrowthSet is the name of the set that is no workloads, but what grows: see Runner.Grow.
+const GrowthSet = "growth"
+
+// Sets are workloads by the name of the set that runs together. Those of "long" take ten minutes.
+var Sets = map[string][]Workload{
+	"usual":   All,
+	"long":    inSection("one Redis server for longer", Million),
+	GrowthSet: {},
+}
+
 // inSection sets the section of workloads.
 func inSection(section string, all []Workload) []Workload {
 	all = slices.Clone(all)

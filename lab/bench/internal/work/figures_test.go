@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/leasehold-go/leasehold/internal/needed"
 )
@@ -17,6 +18,14 @@ func TestWorkloadsWithLocksThatLingerFindTheirFigures(t *testing.T) {
 	for _, w := range lingering {
 		checkFigures(t, r, w)
 	}
+}
+
+// The workload with a million leases, with eight of them.
+func TestManyLeasesBesideABusyProcess(t *testing.T) {
+	t.Parallel()
+	w := Million[0]
+	w.Full.TTL = time.Second
+	checkFigures(t, runner(t), w)
 }
 
 // checkFigures runs a workload, and runs it for longer if a busy machine has left something out.

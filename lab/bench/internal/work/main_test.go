@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/leasehold-go/leasehold/internal/redisserver"
+	"github.com/leasehold-go/leasehold/lab/bench/internal/busy"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/contender"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
@@ -15,6 +16,7 @@ import (
 
 func TestMain(m *testing.M) {
 	contender.Main(lib.All) // some tests start this program again
+	busy.Main()
 	goleak.VerifyTestMain(m)
 }
 

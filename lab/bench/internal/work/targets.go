@@ -161,8 +161,8 @@ var FiveTargets = []Target{
 }
 
 // Targets lists all targets.
-var Targets = slices.Concat(RedisTargets, lingeringTargets, RedissonTargets, FiveTargets, PostgresTargets, EtcdTargets,
-	ZooKeeperTargets)
+var Targets = slices.Concat(RedisTargets, lingeringTargets, millionTargets, RedissonTargets, FiveTargets,
+	PostgresTargets, EtcdTargets, ZooKeeperTargets)
 
 // pairsTo returns the targets for the rate of one goroutine, and of many: at least the given times
 // the rate of a peer.
@@ -263,6 +263,12 @@ const (
 	clientShare    = "client: share of one core, at 100,000 of 30 s"
 	serverShare    = "server: share of one core, at 100,000 of 30 s"
 	leasesLost     = "leases lost"
+	takeRate       = "leases taken"
+	millionClient  = "client: share of one core"
+	millionServer  = "server: share of one core"
+	toldLate       = "busy: latest loss told after the deadline, to the drift"
+	busyOverlaps   = "busy: of these, while it was held"
+	recovery       = "time until all are renewed again, to the ttl"
 	listPage       = "first page"
 	listAll        = "whole listing"
 	longestCommand = "longest command on the server meanwhile"

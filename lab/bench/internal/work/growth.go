@@ -1,0 +1,153 @@
+package work
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
+	"github.com/leasehold-go/leasehold/lab/bench/internal/stat"
+)
+
+// Growth is what turns cost as something grows.
+type Growth struct {
+	Name   string  `json:"name"`
+	About  string  `json:"about"`
+	Axis   string  `json:"axis"` // what grows
+	Points []Point `json:"points"`
+	Failed string  `json:"failed,omitempty"`
+}
+
+// Point is what turns cost at one size.
+type Point struct {
+	At    int         `json:"at"`
+	Turns stat.Number `json:"turns_per_s"`
+	// Server is the processor time of the server for a turn, in µs, less what it uses without turns.
+	Server stat.Number `json:"server_us"`
+	// Script is the mean duration of a script, in µs.
+	Script stat.Number `json:"script_us"`
+	// Long is the share of scripts that took over a millisecond, in percent.
+	Long stat.Number `json:"long_percent"`
+	// Longest is the duration of the longest command, in ms.
+	Longest stat.Number `json:"longest_ms"`
+}
+
+// MaxLong is the share of scripts that may take over a millisecond at any size, in percent: on a machine that runs
+// other programs, too, even the shortest script may be interrupted.
+const MaxLong = 0.1
+
+// Short reports whether too many scripts took long at this size.
+func (p Point) Short() bool { return float64(p.Long) > MaxLong }
+
+// turnTakers take turns at one size.
+type turnTakers struct {
+	workers int
+	turn    func(ctx context.Context, worker int) error
+	// ready waits, once the workers have been started, until turns can be measured. Nil waits for a moment.
+	ready func(ctx context.Context) error
+	// noise: without turns the server is busy, too.
+	noise bool
+	close func() error
+}
+
+// growthKind is something that grows.
+type growthKind struct {
+	name, about, axis string
+	sizes             []int
+	open              func(ctx context.Context, e Env, size int) (*turnTakers, error)
+}
+
+// Grow measures all that grows, and that is selected.
+func (r *Runner) Grow(ctx context.Context, largest int, d time.Duration) (all []Growth, err error) {
+	at, err := r.Pool.Get(ctx, servers.OneRedis)
+	if err != nil {
+		return nil, err
+	}
+	redis, ok := at.(*servers.Redis)
+	if !ok {
+		return nil, errors.New("growth is measured on one Redis server")
+	}
+	for _, k := range growthKinds {
+		if r.Only != nil && !r.Only.MatchString(k.name) || r.Skip != nil && r.Skip.MatchString(k.name) {
+			continue
+		}
+		g := Growth{Name: k.name, About: k.about, Axis: k.axis}
+		for _, size := range k.sizes {
+			if size > largest {
+				continue
+			}
+			r.Log("%s: %d", k.name, size)
+			p, err := r.point(ctx, redis, k, size, d)
+			if err != nil {
+				g.Failed = fmt.Sprintf("%s at %d: %v", k.name, size, err)
+				r.Log("failed: %s", g.Failed)
+				break
+			}
+			g.Points = append(g.Points, p)
+		}
+		all = append(all, g)
+		if err := errors.Join(ctx.Err(), r.Pool.RemoveKeys(ctx, r.Mark)); err != nil {
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// point measures turns at one size, for about the time d.
+func (r *Runner) point(ctx context.Context, at *servers.Redis, k growthKind, size int, d time.Duration) (
+	p Point, err error,
+) {
+	e := Env{Backend: at, Patience: r.Patience, Mark: fmt.Sprintf("%s:%s:%d:", r.Mark, k.name, size), Log: r.Log}
+	c, err := k.open(ctx, e, size)
+	if err != nil {
+		return p, err
+	}
+	defer func() { err = errors.Join(err, c.close()) }()
+	var idle usage
+	if c.noise {
+		if idle, err = measure(ctx, at, func() error { return pause(ctx, d) }); err != nil {
+			return p, err
+		}
+	}
+	var turns atomic.Int64
+	all := startWorkers(ctx, c.workers, func(ctx context.Context, i int) error {
+		if err := c.turn(ctx, i); err != nil {
+			return err
+		}
+		turns.Add(1)
+		return nil
+	})
+	defer func() {
+		_, stopped := all.stop(0)
+		err = cmp.Or(stopped, err) // the workers' error is why all ends
+	}()
+	ready := c.ready
+	if ready == nil {
+		ready = func(ctx context.Context) error { return pause(ctx, d/2) }
+	}
+	if err := ready(all.ctx); err != nil {
+		return p, err
+	}
+	var u usage
+	var n int
+	scripts, err := at.Scripts(all.ctx, func() (err error) {
+		before := turns.Load()
+		u, err = measure(all.ctx, at, func() error { return pause(all.ctx, d) })
+		n = int(turns.Load() - before)
+		return err
+	})
+	if err != nil {
+		return p, err
+	}
+	server := float64(u.server)
+	if c.noise {
+		server -= float64(idle.server) * float64(u.time) / float64(idle.time)
+	}
+	number := func(v float64) stat.Number { return stat.Number(v) }
+	return Point{At: size, Turns: number(perSecond(n, u.time)), Server: number(server / microsecond / float64(n)),
+		Script: number(float64(scripts.Mean) / microsecond), Long: number(100 * scripts.Long),
+		Longest: number(float64(scripts.Longest) / millisecond)}, nil
+}
