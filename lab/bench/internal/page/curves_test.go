@@ -22,7 +22,7 @@ func TestWhatGrowsIsDrawnAndListed(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"## growth-names", "| names | turns, /s |",
-		"| 1000 | 20.0k | 30 | 15 | 2, short | 4 |"} {
+		"| 1000 | 20.0k | 30 | 15 | 2, short | 4 | 0 |"} {
 		if !strings.Contains(tables, want) {
 			t.Errorf("%q is not in:\n%s", want, tables)
 		}

@@ -12,14 +12,15 @@ import (
 // GrowthTable returns the figures of what grows, with a heading. Where too many scripts took long, it says so.
 func GrowthTable(g work.Growth) [][]string {
 	cells := [][]string{{g.Axis, "turns, /s", "server, µs a turn", "a script, µs", "of them over 1 ms, %",
-		"longest command, ms"}}
+		"longest command, ms", "calls without an answer"}}
 	for _, p := range g.Points {
 		long := Number(float64(p.Long))
 		if p.Short() {
 			long += ", short"
 		}
 		cells = append(cells, []string{Number(float64(p.At)), Number(float64(p.Turns)), Number(float64(p.Server)),
-			Number(float64(p.Script)), long, Number(float64(p.Longest))})
+			Number(float64(p.Script)), long, Number(float64(p.Longest)),
+			Number(float64(p.Unanswered))})
 	}
 	return cells
 }

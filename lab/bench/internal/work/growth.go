@@ -5,9 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/servers"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/stat"
 )
@@ -33,6 +35,8 @@ type Point struct {
 	Long stat.Number `json:"long_percent"`
 	// Longest is the duration of the longest command, in ms.
 	Longest stat.Number `json:"longest_ms"`
+	// Unanswered counts calls that the server did not answer in time, mostly when all begin at once. They are repeated.
+	Unanswered int `json:"unanswered"`
 }
 
 // MaxLong is the share of scripts that may take over a millisecond at any size, in percent: on a machine that runs
@@ -46,7 +50,7 @@ func (p Point) Short() bool { return float64(p.Long) > MaxLong }
 type turnTakers struct {
 	workers int
 	turn    func(ctx context.Context, worker int) error
-	// ready waits, once the workers have been started, until turns can be measured. Nil waits for a moment.
+	// ready waits, once the workers have been started, until turns can be measured. Nil waits until each has had one.
 	ready func(ctx context.Context) error
 	// noise: without turns the server is busy, too.
 	noise bool
@@ -112,12 +116,21 @@ func (r *Runner) point(ctx context.Context, at *servers.Redis, k growthKind, siz
 			return p, err
 		}
 	}
-	var turns atomic.Int64
+	var turns, begun, unanswered atomic.Int64
+	hadOne := make([]bool, c.workers) // each is its worker's own
 	all := startWorkers(ctx, c.workers, func(ctx context.Context, i int) error {
-		if err := c.turn(ctx, i); err != nil {
+		switch err := c.turn(ctx, i); {
+		case errors.Is(err, leasehold.ErrUnavailable): // too many have come at once
+			unanswered.Add(1)
+			return pause(ctx, rand.N(time.Second))
+		case err != nil:
 			return err
 		}
 		turns.Add(1)
+		if !hadOne[i] {
+			hadOne[i] = true
+			begun.Add(1)
+		}
 		return nil
 	})
 	defer func() {
@@ -126,7 +139,12 @@ func (r *Runner) point(ctx context.Context, at *servers.Redis, k growthKind, siz
 	}()
 	ready := c.ready
 	if ready == nil {
-		ready = func(ctx context.Context) error { return pause(ctx, d/2) }
+		ready = func(ctx context.Context) (err error) {
+			for err == nil && int(begun.Load()) < c.workers {
+				err = pause(ctx, d/20)
+			}
+			return err
+		}
 	}
 	if err := ready(all.ctx); err != nil {
 		return p, err
@@ -149,5 +167,5 @@ func (r *Runner) point(ctx context.Context, at *servers.Redis, k growthKind, siz
 	number := func(v float64) stat.Number { return stat.Number(v) }
 	return Point{At: size, Turns: number(perSecond(n, u.time)), Server: number(server / microsecond / float64(n)),
 		Script: number(float64(scripts.Mean) / microsecond), Long: number(100 * scripts.Long),
-		Longest: number(float64(scripts.Longest) / millisecond)}, nil
+		Longest: number(float64(scripts.Longest) / millisecond), Unanswered: int(unanswered.Load())}, nil
 }
