@@ -95,16 +95,16 @@ func (l *lock) acquireInTurn(ctx context.Context, a *acquisition) (*Lease, error
 	if lease != nil || err != nil {
 		return lease, err
 	}
-	var previous afterUnlock
+	var before afterUnlock
 	if h := a.parked; h != nil {
 		a.parked = nil
 		if g, ok := h.reuse(l.turnRequest(a)); ok {
 			return l.newGrantedLease(ctx, a, g, true), nil
 		}
-		previous, a.tokens = h.follow()
+		before, a.tokens = h.follow()
 		c.queue.SetHeld(l.key, false) // a try of this process waits for the outcome
 	}
-	h, err := l.acquireFromEngine(waiting, a, previous)
+	h, err := l.acquireFromEngine(waiting, a, before)
 	if err != nil {
 		return nil, err
 	}
@@ -132,16 +132,18 @@ func withTimeout(ctx context.Context, limit time.Duration, cause error) (context
 //	without a mark, as no answer    clean-up                       Take
 //
 // A fresh owner has the place of the one before in the queue.
-func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, previous afterUnlock) (*hold, error) {
+//
+// before is the release of a hold of this client that was parked. It goes first.
+func (l *lock) acquireFromEngine(ctx context.Context, a *acquisition, before afterUnlock) (*hold, error) {
 	c := l.client
 	h := newHold(l, a)
 	r := h.takeRequest(a.hasTurn)
 	r.Join, r.MaxWaiters = !a.try, c.maxWaiters
 	h.lingerRequest(&r, a)
 	began := time.Now()
-	_ = previous.runUntil(ctx) // a hold of this client that must be released first; observers are told of an error
 	for failures := 1; ; failures++ {
-		g, err := h.take(ctx, r)
+		g, err := h.take(ctx, r, &before)
+		before = afterUnlock{}
 		if errors.Is(err, driver.ErrHeld) {
 			a.knownHeld, a.outageSince = true, time.Time{}
 			if a.hasTurn {

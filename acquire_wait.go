@@ -99,7 +99,7 @@ func (h *hold) waitForRecall(ctx context.Context, r driver.Request, began time.T
 	limited, cancel := withTimeout(ctx, limit, errTryTimeout)
 	defer cancel()
 	r.Join, r.Probe, r.MaxWaiters = true, true, c.maxWaiters
-	g, err := h.take(limited, r)
+	g, err := h.take(limited, r, new(afterUnlock))
 	if errors.Is(err, driver.ErrHeld) {
 		g, err = h.wait(limited, r)
 	}

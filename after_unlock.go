@@ -13,15 +13,17 @@ import (
 //
 // It is a struct rather than a function, because releases are frequent and a struct needs no allocation.
 type afterUnlock struct {
-	hold    *hold
-	ends    []*contextEnd // contexts to cancel with cause
-	cause   error
-	request driver.Release
-	op      string // what the request is for; empty if none is sent
-	silent  bool   // the engine is known not to answer: no request is sent, and its outcome is unknown
-	endTurn bool   // end the turn of the local queue, after the request: before, others would ask in vain
-	dropped bool   // log that all leases were dropped
-	err     error  // what run returns, if no request is sent
+	hold     *hold
+	ends     []*contextEnd // contexts to cancel with cause
+	cause    error
+	request  driver.Release
+	op       string // what the request is for; empty if none is sent
+	silent   bool   // the engine is known not to answer: no request is sent, and its outcome is unknown
+	outcome  error  // of the request, if it was answered
+	answered bool   // the request was sent along with another
+	endTurn  bool   // end the turn of the local queue, after the request: before, others would ask in vain
+	dropped  bool   // log that all leases were dropped
+	err      error  // what run returns, if no request is sent
 
 	// Events; nil if there is none.
 	danger   *InDanger
@@ -74,7 +76,11 @@ func (r *afterUnlock) send(ctx context.Context) error {
 		l.client.queue.SetHeld(l.key, false) // a try of this process waits for the outcome: the name may become free
 	}
 	err := timelimit.ErrNoAnswer
-	if !r.silent {
+	switch {
+	case r.answered:
+		err = r.outcome
+		r.hold.noteReleased(err)
+	case !r.silent:
 		err = r.hold.releaseOrCleanUp(ctx, r.request)
 	}
 	switch {

@@ -44,7 +44,7 @@ type Client struct {
 	schedule   schedule.Schedule[*hold] // what is due when for each hold
 	takeLimits takelimit.Servers
 	cleanups   taskqueue.Queue[*hold]
-	leaving    taskqueue.Queue[*hold]
+	leaving    leavings
 
 	lifetime    context.Context // ends with Close
 	endLifetime context.CancelCauseFunc
@@ -70,7 +70,7 @@ func New(engine driver.Engine, opts ...ClientOption) *Client {
 	c.lifetime, c.endLifetime = context.WithCancelCause(context.Background())
 	c.schedule.Init(c.handleAllDue)
 	c.cleanups.Init(maxCleanups, c.schedule.Go, (*hold).cleanUpOnce)
-	c.leaving.Init(maxLeaving, c.schedule.Go, (*hold).leave)
+	c.leaving.init(c)
 	if engine != nil {
 		c.abilities = engine.Abilities()
 	}
@@ -114,7 +114,7 @@ func (c *Client) uncountLeases(calls int) { c.leaseCount.Add(-int64(calls)) }
 func (c *Client) Close() error {
 	c.closeOnce.Do(func() {
 		c.endLifetime(ErrClosed)
-		holds := slices.Concat(c.schedule.Stop(), c.cleanups.Stop(), c.leaving.Stop())
+		holds := slices.Concat(c.schedule.Stop(), c.cleanups.Stop(), c.leaving.stop())
 		var releases sync.WaitGroup
 		slots := make(chan struct{}, maxCleanups)
 		for _, h := range holds {

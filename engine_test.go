@@ -141,6 +141,13 @@ func (s *spy) Take(ctx context.Context, r driver.Request) (driver.Grant, error) 
 	return runSpied(ctx, s, c, func() (driver.Grant, error) { return s.Engine.Take(ctx, r) })
 }
 
+// Exchange counts as two requests.
+func (s *spy) Exchange(ctx context.Context, before driver.Release, r driver.Request) (driver.Grant, error, error) {
+	released := s.Release(ctx, before)
+	g, err := s.Take(ctx, r)
+	return g, released, err
+}
+
 func (s *spy) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.Grant, error) {
 	c := call{ctx: ctx, method: "TakeAll", name: batch[0].Name, owner: batch[0].Owner, tokens: batch[0].Tokens,
 		ttl: batch[0].TTL}

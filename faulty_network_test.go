@@ -72,7 +72,7 @@ func (n *faultyNetwork) fault(op drivertest.Op) drivertest.Fault {
 		if at, ok := n.released[op.Owner]; ok && now.After(at) {
 			n.w.errorf("client %d renews %q %v after it was released", n.client, op.Key.Name, now.Sub(at))
 		}
-	case drivertest.Take, drivertest.TakeAll, drivertest.Wait:
+	case drivertest.Take, drivertest.TakeAll, drivertest.Exchange, drivertest.Wait:
 		if at, ok := n.released[op.Owner]; ok && now.After(at) {
 			n.w.errorf("client %d asks for %q with an owner that a release named %v ago: that release may yet arrive",
 				n.client, op.Key.Name, now.Sub(at))
@@ -126,6 +126,20 @@ func (n *faultyNetwork) fault(op drivertest.Op) drivertest.Fault {
 func (n *faultyNetwork) Take(ctx context.Context, r driver.Request) (driver.Grant, error) {
 	r.Recall = n.recall(r)
 	return n.Faulty.Take(ctx, r)
+}
+
+// Exchange implements [driver.Exchanger].
+func (n *faultyNetwork) Exchange(
+	ctx context.Context, before driver.Release, r driver.Request,
+) (driver.Grant, error, error) {
+	n.mu.Lock()
+	n.released[before.Owner] = time.Now()
+	n.mu.Unlock()
+	n.w.mu.Lock()
+	n.w.counts.exchanged++
+	n.w.mu.Unlock()
+	r.Recall = n.recall(r)
+	return n.Faulty.Exchange(ctx, before, r)
 }
 
 // Wait implements [driver.Engine].

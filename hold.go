@@ -128,23 +128,26 @@ func (h *hold) endTenureLocked() {
 	h.openLeases, h.contextEnds = 0, nil
 }
 
-// take asks the engine once. A grant says when its lease starts.
-func (h *hold) take(ctx context.Context, r driver.Request) (g driver.Grant, err error) {
+// take asks the engine once. A grant says when its lease starts. before is the release of an earlier hold that is still
+// to be sent, or empty.
+func (h *hold) take(ctx context.Context, r driver.Request, before *afterUnlock) (g driver.Grant, err error) {
 	c := h.lock.client
 	var start driver.Instant
 	if c.abilities.Local {
+		_ = before.run()
 		start = driver.Now()
 		g, err = c.engine.Take(ctx, r)
 	} else {
 		limiter := c.takeLimits.For(r.Key)
 		limit, refused := limiter.Admit(ctx, c.lifetime, c.requests.TimeFor(validFor(r.TTL)))
 		if refused != nil {
+			_ = before.runUntil(ctx)
 			return driver.Grant{}, refused
 		}
 		start = driver.Now()
 		inner, end := c.requests.Context(ctx, limit)
 		defer end()
-		g, err = c.engine.Take(inner, r)
+		g, err = c.sendTake(inner, r, before)
 		err = timelimit.CauseOf(ctx, err)
 		limiter.Done(err == nil || driver.IsNo(err))
 	}
@@ -152,6 +155,22 @@ func (h *hold) take(ctx context.Context, r driver.Request) (g driver.Grant, err 
 	if g.Start.IsZero() {
 		g.Start = start
 	}
+	return g, err
+}
+
+// sendTake sends a take, and the release that comes before it.
+func (c *Client) sendTake(ctx context.Context, r driver.Request, before *afterUnlock) (g driver.Grant, err error) {
+	if before.op == "" {
+		return c.engine.Take(ctx, r)
+	}
+	engine, ok := c.engine.(driver.Exchanger)
+	if !ok {
+		_ = before.runUntil(ctx) // observers are told of an error
+		return c.engine.Take(ctx, r)
+	}
+	before.answered = true
+	g, before.outcome, err = engine.Exchange(ctx, before.request, r)
+	_ = before.run()
 	return g, err
 }
 

@@ -137,7 +137,7 @@ func (h *hold) recall() (inUse bool) {
 		case c.abilities.Local:
 			rest = h.releaseLocked(ErrReleased)
 			rest.released = nil
-		case c.leaving.Add(h): // leave waits for mu
+		case c.leaving.add(h, true): // leave waits for mu
 			h.beginLeavingLocked(nil)
 		default: // the client is being closed, and Close ends the hold
 			h.parkLocked()

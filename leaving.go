@@ -1,7 +1,12 @@
 package leasehold
 
 import (
+	"slices"
+	"sync"
+	"time"
+
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/taskqueue"
 )
 
 // ReleaseLater ends the lease as Release does, but does not wait for the engine: the release is sent in the background.
@@ -14,15 +19,73 @@ func (l *Lease) ReleaseLater() {
 	l.releaseOnce.Do(func() { l.releaseErr = l.release(true) })
 }
 
-// maxLeaving is how many releases are in flight in the background.
-const maxLeaving = 128
+const (
+	// maxLeaving is how many releases are in flight in the background.
+	maxLeaving = 128
+	// leaveAfter is how long a release is kept back. A caller that asks for the same name again and again comes within
+	// that time, and sends it along with its own request.
+	leaveAfter = 50 * time.Microsecond
+)
+
+// leavings are the holds that are about to be released in the background.
+type leavings struct {
+	queue taskqueue.Queue[*hold]
+
+	mu      sync.Mutex
+	soon    []*hold // added since the timer was set
+	timer   *time.Timer
+	stopped bool
+}
+
+func (l *leavings) init(c *Client) { l.queue.Init(maxLeaving, c.schedule.Go, (*hold).leave) }
+
+// add has a hold released: at once, or after leaveAfter. It reports false if the client is closed.
+func (l *leavings) add(h *hold, atOnce bool) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.stopped:
+		return false
+	case atOnce:
+		return l.queue.Add(h)
+	}
+	if l.soon = append(l.soon, h); len(l.soon) > 1 {
+		return true
+	}
+	if l.timer == nil {
+		l.timer = time.AfterFunc(leaveAfter, l.release)
+	} else {
+		l.timer.Reset(leaveAfter)
+	}
+	return true
+}
+
+// release has those released that have waited for leaveAfter.
+func (l *leavings) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.soon = slices.DeleteFunc(l.soon, l.queue.Add) // while the client is being closed, they stay for stop
+}
+
+// stop ends the background work, and returns the holds that are not released.
+func (l *leavings) stop() []*hold {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stopped = true
+	if l.timer != nil {
+		l.timer.Stop()
+	}
+	left := append(l.soon, l.queue.Stop()...)
+	l.soon = nil
+	return left
+}
 
 // leaveLocked ends the hold, and has it released in the background. It is parked meanwhile, so that a caller of this
 // process can release it along with its own request. event is observed when the engine has answered; nil is none. If
 // the client is closed, it returns the release, for the caller to send.
 func (h *hold) leaveLocked(event *Released) (rest afterUnlock) {
 	h.beginLeavingLocked(event)
-	if !h.lock.client.leaving.Add(h) && (!h.parked || h.unparkLocked()) {
+	if !h.lock.client.leaving.add(h, !h.parked) && (!h.parked || h.unparkLocked()) {
 		rest = h.takeLeavingLocked()
 	}
 	return rest
@@ -35,7 +98,7 @@ func (h *hold) beginLeavingLocked(event *Released) {
 	h.leaving = afterUnlock{hold: h, op: opRelease, request: h.releaseRequestLocked(h.keepForLocked()), released: event}
 	h.cause = ErrReleased
 	h.setPhaseLocked(phaseLeaving)
-	if h.hasTurn && h.mode == driver.Exclusive {
+	if h.hasTurn && h.mode == driver.Exclusive && !h.recalled && !h.isWanted() {
 		h.parkLocked()
 	}
 }

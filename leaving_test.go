@@ -10,6 +10,12 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
+// passLeaving lets the time pass for which a later release is kept back.
+func passLeaving() {
+	time.Sleep(time.Millisecond)
+	synctest.Wait()
+}
+
 func TestReleaseLaterDoesNotWait(t *testing.T) {
 	onBoth(t, func(t *testing.T, e *spy) {
 		e.can.Local = false
@@ -50,7 +56,7 @@ func TestACallAfterReleaseLater(t *testing.T) {
 			"TryLock elsewhere, after the release": func() asker {
 				there := newClient(t, e).Mutex("order")
 				return func(ctx context.Context) (*leasehold.Lease, error) {
-					synctest.Wait()
+					passLeaving()
 					return there.TryLock(ctx)
 				}
 			}(),
@@ -63,7 +69,7 @@ func TestACallAfterReleaseLater(t *testing.T) {
 			last = lease.Token()
 			lease.ReleaseLater()
 		}
-		synctest.Wait()
+		passLeaving()
 		wantFree(t, e, "order")
 	})
 }
@@ -85,7 +91,7 @@ func TestAnObserverIsToldOfALaterReleaseThatFailed(t *testing.T) {
 		lease := take(t, m.Lock)
 		time.Sleep(time.Second)
 		lease.ReleaseLater()
-		synctest.Wait()
+		passLeaving()
 		if len(seen.all) != 1 || !errors.Is(seen.all[0].Err, leasehold.ErrUnknown) || seen.all[0].Held != time.Second ||
 			seen.all[0].Token != lease.Token() {
 			t.Errorf("the observer was told %+v", seen.all)
@@ -140,7 +146,7 @@ func TestReleaseLaterHandsOver(t *testing.T) {
 			lease = w.wantValue(t)
 		}
 		lease.ReleaseLater()
-		synctest.Wait()
+		passLeaving()
 		wantFree(t, e, "order")
 	})
 }

@@ -141,7 +141,7 @@ var mutants = []mutant{
 			"case h.phase == phaseIdle && !h.recalled:"},
 	}, test: "TestACallerThatGivesUpLeavesAnIdleLock"},
 	{name: "idle lock that does not suit forgotten", edits: []edit{
-		{"acquire.go", "\t_ = previous.runUntil(ctx)", "\t_ = previous"},
+		{"acquire.go", "before, a.tokens = h.follow()", "_, a.tokens = h.follow()"},
 	}, test: "TestAnotherClientRecallsAnIdleLock"},
 	{name: "later release forgotten", edits: []edit{
 		{"leaving.go", "if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {",

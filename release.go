@@ -78,17 +78,21 @@ func (h *hold) endLocked(cause error) afterUnlock {
 	return rest
 }
 
-// releaseOrCleanUp sends one release. If the outcome of it, or of an earlier request, is unknown, it schedules the
-// clean-up.
+// releaseOrCleanUp sends one release, or schedules the clean-up: see noteReleased.
 func (h *hold) releaseOrCleanUp(ctx context.Context, r driver.Release) error {
 	c := h.lock.client
 	err := c.sendRelease(ctx, r)
+	h.noteReleased(err)
+	return err
+}
+
+// noteReleased schedules the clean-up if the outcome of a release, or of an earlier request, is unknown.
+func (h *hold) noteReleased(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil && !driver.IsNo(err) || h.isUnknownLocked() {
 		h.scheduleCleanupLocked(driver.Now())
 	}
-	return err
 }
 
 // sendRelease sends one release, and returns when ctx ends.

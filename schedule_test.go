@@ -99,7 +99,7 @@ func runSchedule(t *testing.T, seed uint64) (w *simulation) {
 // counts is how often the events happened that the schedules are meant to test.
 type counts struct {
 	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived, delayed, reused,
-	recalled int
+	recalled, exchanged int
 }
 
 var totalMu sync.Mutex
@@ -120,6 +120,7 @@ func (c *counts) add(o *counts) {
 	c.delayed += o.delayed
 	c.reused += o.reused
 	c.recalled += o.recalled
+	c.exchanged += o.exchanged
 }
 
 func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
@@ -127,7 +128,8 @@ func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
 // wantAll fails if some event never happened: then the schedules would prove nothing about it.
 func (c *counts) wantAll(t *testing.T) {
 	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown,
-		c.released, c.outlived, c.delayed, c.reused, c.recalled} {
+		c.released, c.outlived, c.delayed, c.reused, c.recalled,
+		c.exchanged} {
 		if n == 0 {
 			t.Errorf("something never happened: %s", c)
 		}

@@ -110,9 +110,9 @@ type Engine interface {
 }
 
 // Abilities says what an engine can do, where its methods do not show it: an optional interface ([Latcher], [AllTaker],
-// [Wanter], [Router], [Operator]) is an ability by itself. An engine that wraps another implements all of them. For one
-// that the inner engine lacks, it answers ErrUnsupported as a Latcher or Operator, ErrNotTogether as an AllTaker, false
-// as a Wanter, and 0 as a Router.
+// [Exchanger], [Wanter], [Router], [Operator]) is an ability by itself. An engine that wraps another implements all of
+// them. For one that the inner engine lacks, it answers ErrUnsupported as a Latcher or Operator, ErrNotTogether as an
+// AllTaker, false as a Wanter, and 0 as a Router; as an Exchanger it releases and then takes.
 type Abilities struct {
 	// Name is the engine's short name, as in "memory". It appears in logs.
 	Name string

@@ -40,12 +40,13 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.AllTaker = (*Engine)(nil)
-	_ quorumnode.Node = (*Engine)(nil)
-	_ driver.Wanter   = (*Engine)(nil)
-	_ driver.Latcher  = (*Engine)(nil)
+	_ driver.Engine    = (*Engine)(nil)
+	_ driver.Operator  = (*Engine)(nil)
+	_ driver.AllTaker  = (*Engine)(nil)
+	_ driver.Exchanger = (*Engine)(nil)
+	_ quorumnode.Node  = (*Engine)(nil)
+	_ driver.Wanter    = (*Engine)(nil)
+	_ driver.Latcher   = (*Engine)(nil)
 )
 
 // Option changes an engine when it is created.

@@ -111,8 +111,9 @@ func (b *sentBatch) run() bool {
 		return b.sendOneByOne()
 	}
 	answer, err := b.sendInOneScript()
-	answers, ok := answer.([]any)
-	if err == nil && (!ok || len(answers) != len(b.requests)) {
+	all, _ := answer.([]any)
+	answers, ok := batchAnswers(all, b.requests)
+	if err == nil && !ok {
 		err = errReply
 	}
 	if mustSendOneByOne(err) {
@@ -173,20 +174,8 @@ func (b *sentBatch) giveUp() {
 
 // sendInOneScript sends all requests in one script.
 func (b *sentBatch) sendInOneScript() (any, error) {
-	releases := 0
 	memory := b.batcher.calls.Get().(*scriptCall)
-	call := append((*memory)[:0], nil, nil, nil)
-	for _, r := range b.requests {
-		call = r.keys(call)
-		if r.kind == releaseRequest {
-			releases++
-		}
-	}
-	call[2] = len(call) - 3
-	call = append(call, releases)
-	for _, r := range b.requests {
-		call = r.args(call)
-	}
+	call := appendBatch(append((*memory)[:0], nil, nil, nil), b.requests...)
 	e := b.batcher.engine
 	answer, _, err := e.runScript(b, e.send, scriptBatch, b.requests[0].names, call)
 	if err == nil { // after an error, the client may still read what it has not sent

@@ -63,6 +63,7 @@ var (
 	_ driver.Engine      = (*Engine)(nil)
 	_ driver.Operator    = (*Engine)(nil)
 	_ driver.AllTaker    = (*Engine)(nil)
+	_ driver.Exchanger   = (*Engine)(nil)
 	_ quorumnode.Node    = (*Engine)(nil)
 	_ driver.Router      = (*Engine)(nil)
 	_ driver.Wanter      = (*Engine)(nil)

@@ -40,6 +40,27 @@ var mutants = []overlay.Fault{
 		Test:  "TestReadOnlyUsersChangeNothing", Says: `lacks \+evalsha`,
 	},
 	{
+		Name:  "idle lock not recalled",
+		Edits: []overlay.Edit{{File: "wait.go", From: "\tif strings.HasPrefix(text, \"r \") {", To: "\tif false {"}},
+		Test:  "TestContractOnOneServer/Recall/WaiterOfALockInUseWaits", Says: "still not: the holder is recalled",
+	},
+	{
+		Name:  "recall not answered",
+		Edits: []overlay.Edit{{File: "recall.go", From: "if !inUse ||", To: "if true ||"}},
+		Test:  "TestContractOnOneServer/Recall/HolderInUseSaysSo",
+		Says:  "a try of a lock in use: context deadline exceeded",
+	},
+	{
+		Name:  "owner recalled after its release",
+		Edits: []overlay.Edit{{File: "release.go", From: "\te.removeRecallable(n.value, r.Owner)\n", To: ""}},
+		Test:  "TestContractOnOneServer/Recall/ReleaseEndsRecalls", Says: "was called 1 times, want 0 to 0",
+	},
+	{
+		Name:  "exchange that passes over waiters",
+		Edits: []overlay.Edit{{File: "exchange.go", From: "\tif !wasReleased {", To: "\tif false {"}},
+		Test:  "TestContractOnOneServer/Exchange/ExchangeServesWaitersFirst", Says: "Wait has not returned",
+	},
+	{
 		Name: "failures to dial left to the client's log",
 		Edits: []overlay.Edit{{File: "internal/redisurl/quiet.go",
 			From: "return failedConn{why: &dialError{err}}, nil", To: "return nil, err"}},

@@ -13,8 +13,8 @@ import (
 	"github.com/leasehold-go/leasehold/redis/internal/luascript"
 )
 
-// uncontendedRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait. Its
-// scripts are short: take_free.lua and release_free.lua, or batch.lua for the requests of several callers.
+// uncontendedRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait, or
+// does both. Its scripts are short: take_free.lua and release_free.lua, or batch.lua for several requests.
 type uncontendedRequest struct {
 	kind      requestKind
 	names     redisKeys // the scripts need the value's key and, for a take, the token's key
@@ -22,9 +22,11 @@ type uncontendedRequest struct {
 	ttlMillis int64     // ms
 	floorText string    // take: the smallest token allowed
 	lastText  string    // take of several tokens: the last one, if the first is the smallest
+	releases  string    // take: an owner that is released before, or empty
 	deadline  time.Time // the request is useless after this
 
-	// onAnswer is called once, from any goroutine, with the script's answer. It must not block.
+	// onAnswer is called once, from any goroutine, with the script's answer; after a release and a take, with a list of
+	// both. It must not block.
 	onAnswer func(answer any, err error)
 }
 
@@ -38,21 +40,16 @@ const (
 
 // script returns the script that handles this request alone.
 func (r *uncontendedRequest) script() script {
-	if r.kind == takeRequest {
+	switch {
+	case r.releases != "":
+		return scriptBatch
+	case r.kind == takeRequest:
 		return scriptTakeFree
 	}
 	return scriptReleaseFree
 }
 
-// keys appends the request's keys to a script call.
-func (r *uncontendedRequest) keys(call scriptCall) scriptCall {
-	if call = append(call, &r.names.value); r.kind == takeRequest {
-		call = append(call, &r.names.token)
-	}
-	return call
-}
-
-// args appends the request's arguments to a script call.
+// args appends the request's arguments to a script call, without those of a release before a take.
 func (r *uncontendedRequest) args(call scriptCall) scriptCall {
 	if call = append(call, &r.value); r.kind == takeRequest {
 		call = append(call, &r.ttlMillis, &r.floorText)
@@ -65,9 +62,88 @@ func (r *uncontendedRequest) args(call scriptCall) scriptCall {
 
 // call returns the call of the script that handles this request alone.
 func (r *uncontendedRequest) call() scriptCall {
-	call := r.keys(make(scriptCall, 3, 10))
+	call := make(scriptCall, 3, 12)
+	if r.releases != "" {
+		return appendBatch(call, r)
+	}
+	if call = append(call, &r.names.value); r.kind == takeRequest {
+		call = append(call, &r.names.token)
+	}
 	call[2] = len(call) - 3
 	return r.args(call)
+}
+
+// released returns the owner that the request releases, or nil.
+func (r *uncontendedRequest) released() *string {
+	switch {
+	case r.kind == releaseRequest:
+		return &r.value
+	case r.releases != "":
+		return &r.releases
+	}
+	return nil
+}
+
+// appendBatch appends the keys and arguments of batch.lua: all releases, and then all takes. The first three words of
+// the call are there.
+func appendBatch(call scriptCall, requests ...*uncontendedRequest) scriptCall {
+	releases := 0
+	for _, r := range requests {
+		if r.released() != nil {
+			call = append(call, &r.names.value)
+			releases++
+		}
+	}
+	for _, r := range requests {
+		if r.kind == takeRequest {
+			call = append(call, &r.names.value, &r.names.token)
+		}
+	}
+	call[2] = len(call) - 3
+	call = append(call, releases)
+	for _, r := range requests {
+		if owner := r.released(); owner != nil {
+			call = append(call, owner)
+		}
+	}
+	for _, r := range requests {
+		if r.kind == takeRequest {
+			call = r.args(call)
+		}
+	}
+	return call
+}
+
+// batchAnswers returns the answer to each request of a batch, from those of batch.lua. It reports false if there are
+// too few or too many.
+func batchAnswers(answers []any, requests []*uncontendedRequest) ([]any, bool) {
+	releases, takes := 0, 0
+	for _, r := range requests {
+		if r.released() != nil {
+			releases++
+		}
+		if r.kind == takeRequest {
+			takes++
+		}
+	}
+	if len(answers) != releases+takes {
+		return nil, false
+	}
+	ofReleases, ofTakes := answers[:releases], answers[releases:]
+	list := make([]any, len(requests))
+	for i, r := range requests {
+		if r.released() != nil {
+			list[i], ofReleases = ofReleases[0], ofReleases[1:]
+		}
+		if r.kind == takeRequest {
+			answer := ofTakes[0]
+			if ofTakes = ofTakes[1:]; r.releases != "" {
+				answer = []any{list[i], answer}
+			}
+			list[i] = answer
+		}
+	}
+	return list, true
 }
 
 // setTake makes t a take, and returns the smallest token that it accepts. recalledBy is where the holder can be asked
@@ -212,6 +288,9 @@ func (e *Engine) runAlone(ctx context.Context, r *uncontendedRequest) (any, erro
 // clean-up would do so at its next repetition. An engine that is one of several nodes releases nothing by itself,
 // because its late vote may count by then.
 func (e *Engine) releaseGrant(r *uncontendedRequest, answer any, err error) {
+	if both, is := answer.([]any); is && r.releases != "" && len(both) == 2 {
+		answer = both[1]
+	}
 	token, _ := answer.(int64)
 	if r.kind != takeRequest || e.nodeList != nil || err != nil || token <= 0 {
 		return

@@ -92,6 +92,7 @@ var concerns = []concern{
 	{"Queue", queue},
 	{"Waiters", waiters},
 	{"Recall", recall},
+	{"Exchange", exchange},
 	{"Tokens", tokens},
 	{"Expiry", expiry},
 	{"Renewal", renewal},

@@ -14,7 +14,8 @@ type Method string
 // The methods that [Faulty] passes to its plan.
 const (
 	Take         Method = "Take"
-	TakeAll      Method = "TakeAll" // one request, whatever the number of names
+	TakeAll      Method = "TakeAll"  // one request, whatever the number of names
+	Exchange     Method = "Exchange" // one request, with the owner of the take
 	Wait         Method = "Wait"
 	Renew        Method = "Renew" // asked for each item of a batch
 	Release      Method = "Release"

@@ -10,10 +10,11 @@ import (
 )
 
 var (
-	_ driver.AllTaker = (*Faulty)(nil)
-	_ quorumnode.Node = (*Faulty)(nil)
-	_ driver.Wanter   = (*Faulty)(nil)
-	_ driver.Latcher  = (*Faulty)(nil)
+	_ driver.AllTaker  = (*Faulty)(nil)
+	_ driver.Exchanger = (*Faulty)(nil)
+	_ quorumnode.Node  = (*Faulty)(nil)
+	_ driver.Wanter    = (*Faulty)(nil)
+	_ driver.Latcher   = (*Faulty)(nil)
 )
 
 // innerAs returns the wrapped engine as one of the optional interfaces.
@@ -43,6 +44,34 @@ func (f *Faulty) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 		func(ctx context.Context) ([]driver.Grant, error) {
 			return inner.TakeAll(ctx, batch)
 		})
+}
+
+// exchanged is the answer to an exchange whose take was granted or refused.
+type exchanged struct {
+	grant           driver.Grant
+	released, taken error
+}
+
+// Exchange implements [driver.Exchanger]. It is one request, and meets one fault, if the wrapped engine is an
+// Exchanger; otherwise it is a Release and a Take.
+func (f *Faulty) Exchange(
+	ctx context.Context, before driver.Release, r driver.Request,
+) (g driver.Grant, released, err error) {
+	inner, ok := f.inner.(driver.Exchanger)
+	if !ok {
+		released = f.Release(ctx, before)
+		g, err = f.Take(ctx, r)
+		return g, released, err
+	}
+	answer, err := through(ctx, f, f.fault(ctx, Exchange, r.Key, r.Owner),
+		func(ctx context.Context) (x exchanged, _ error) {
+			x.grant, x.released, x.taken = inner.Exchange(ctx, before, r)
+			return x, nil
+		})
+	if err != nil {
+		return g, err, err
+	}
+	return answer.grant, answer.released, answer.taken
 }
 
 // TakeFrom implements [quorumnode.Node]. It meets the faults of Take.

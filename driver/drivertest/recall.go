@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"crypto/rand"
 	"errors"
 	"sync/atomic"
 
@@ -23,23 +24,31 @@ type recallable struct {
 	engine  driver.Engine
 	request driver.Request
 	inUse   bool
+	granted atomic.Bool
 	calls   atomic.Int32
 }
 
-// takeRecallable takes a free name for an owner that lets go when it is recalled, unless it uses the lock.
+// takeRecallable takes a free name for an owner that lets go when it is recalled, unless it uses the lock. An engine
+// may grant what it cannot recall yet, as a server has not confirmed a subscription: then it takes the name again.
 func (e *env) takeRecallable(engine driver.Engine, name string, inUse bool) *recallable {
 	e.Helper()
 	e.needs(e.can.Recalls, "recall")
 	r := &recallable{env: e, engine: engine, request: e.lock(name), inUse: inUse}
 	r.request.Recall = func() bool {
-		if r.calls.Add(1) == 1 && !inUse {
+		if r.granted.Load() && r.calls.Add(1) == 1 && !inUse {
 			go func() { _ = engine.Release(e.ctx, driver.Release{Hold: holdOf(r.request)}) }()
 		}
 		return inUse
 	}
-	if !e.take(engine, r.request).Recallable {
-		e.Fatal("the grant of a free name to an owner with Recall is not Recallable")
-	}
+	e.eventually("a grant of a free name to an owner with Recall is Recallable", func() bool {
+		if e.take(engine, r.request).Recallable {
+			r.granted.Store(true)
+			return true
+		}
+		e.release(engine, r.request)
+		r.request.Owner = rand.Text()
+		return false
+	})
 	return r
 }
 
@@ -120,29 +129,35 @@ func waiterOfALockInUseWaits(e *env) {
 	e.release(b, w.request)
 }
 
+// An engine that may have missed a message recalls more than it has to, but not each time.
 func onlyWhatIsAskedForIsRecalled(e *env) {
 	a, b := e.open(), e.open()
-	one, other := e.takeRecallable(a, "one", false), e.takeRecallable(a, "another", false)
-	r := e.lock("one")
-	e.takeOrWait(b, r)
-	e.release(b, r)
-	one.wantCalls(1, 100)
-	other.wantCalls(0, 0)
-	e.mustRenew(a, other.request, e.long)
-	e.release(a, other.request)
+	for range 5 {
+		one, other := e.takeRecallable(a, "one", false), e.takeRecallable(a, "another", true)
+		r := e.lock("one")
+		e.takeOrWait(b, r)
+		e.release(b, r)
+		one.wantCalls(1, 100)
+		e.mustRenew(a, other.request, e.long)
+		e.release(a, other.request)
+		if other.calls.Load() == 0 {
+			return
+		}
+	}
+	e.Error("a lock that nobody asked for was recalled each time")
 }
 
 func releaseEndsRecalls(e *env) {
 	a, b := e.open(), e.open()
 	holder := e.takeRecallable(a, "name", true)
 	e.release(a, holder.request)
-	next := e.takeRecallable(b, "name", true)
-	w := e.join(a, e.lock("name"))
+	next := e.takeRecallable(a, "name", true)
+	w := e.join(b, e.lock("name"))
 	e.eventually("the next holder is recalled", func() bool { return next.calls.Load() > 0 })
 	holder.wantCalls(0, 0)
-	e.release(b, next.request)
+	e.release(a, next.request)
 	w.mustBeGranted()
-	e.release(a, w.request)
+	e.release(b, w.request)
 }
 
 func renewalKeepsRecalls(e *env) {

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"testing"
@@ -141,6 +142,12 @@ func (e *env) addOptionalCalls(
 	}
 	if a, ok := engine.(driver.AllTaker); ok {
 		calls["TakeAll"] = func(ctx context.Context) error { _, err := a.TakeAll(ctx, e.locks("x", "y")); return err }
+	}
+	if x, ok := engine.(driver.Exchanger); ok {
+		calls["Exchange"] = func(ctx context.Context) error {
+			_, released, err := x.Exchange(ctx, driver.Release{Hold: holdOf(held)}, e.byNewOwner(held))
+			return cmp.Or(released, err)
+		}
 	}
 	if l, ok := engine.(driver.Latcher); ok {
 		calls["TrySet"] = func(ctx context.Context) error {
