@@ -33,7 +33,7 @@ func tokenLead(token uint64) time.Duration {
 
 // lingerRequest makes r ask for a hold that may become idle, if the lock lingers.
 func (h *hold) lingerRequest(r *driver.Request, a *acquisition) {
-	if l := h.lock; l.linger > 0 && a.mode == driver.Exclusive && l.isPlain() {
+	if l := h.lock; l.linger > 0 && l.key.Kind == driver.Lock && a.mode == driver.Exclusive && l.isPlain() {
 		r.Recall, r.Tokens = h.recall, max(r.Tokens, cmp.Or(a.tokens, firstTokenRange))
 	}
 }

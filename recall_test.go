@@ -84,6 +84,17 @@ func TestIdleLocksDoNotFillAClient(t *testing.T) {
 	})
 }
 
+// Permits do not linger, so they reserve no tokens.
+func TestAPermitReservesOneToken(t *testing.T) {
+	onBoth(t, func(t *testing.T, e *spy) {
+		c := newClient(t, e, leasehold.WithDefaults(leasehold.Linger(time.Hour)))
+		release(t, take(t, permits(c.Semaphore("order", 3), 1)))
+		if n := e.last(t, "Take").tokens; n != 1 {
+			t.Errorf("a permit asks for %d tokens", n)
+		}
+	})
+}
+
 // aheadSpy is a spy whose tokens are microseconds of a clock that is a minute ahead.
 type aheadSpy struct{ *spy }
 

@@ -172,7 +172,12 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	if err := checkOwner(h.Owner); err != nil {
 		return err
 	}
-	return replies.Held(e.run(ctx, scriptDowngrade, e.names(h.Key), h.Owner, floorArg()))
+	n := e.names(h.Key)
+	err := replies.Held(e.run(ctx, scriptDowngrade, n, h.Owner, floorArg()))
+	if err == nil || driver.IsNo(err) { // a shared holder is not idle
+		e.removeRecallable(n.value, h.Owner)
+	}
+	return err
 }
 
 // Raise implements [quorumnode.Node]. Only redlock calls it.

@@ -151,5 +151,5 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	if list[2] == notLookedUp {
 		return g, false, refused, &driver.HeldError{}
 	}
-	return g, false, refused, &driver.HeldError{Left: refused.endsIn}
+	return g, false, refused, &driver.HeldError{Left: refused.endsIn, Lingers: list[4] == 2}
 }

@@ -8,6 +8,18 @@ import (
 
 var mutants = []overlay.Fault{
 	{
+		Name: "waiter that a renewal finds not told to the holder",
+		Edits: []overlay.Edit{{File: "recall.go", From: "\t\tif c.owner == owner {\n\t\t\te.recallNow(c)",
+			To: "\t\tif false {\n\t\t\te.recallNow(c)"}},
+		Test: "TestARenewalRecallsIfSomebodyWaits", Says: "0 recalls, want one",
+	},
+	{
+		Name: "owner recalled that has lost its lock before a downgrade",
+		Edits: []overlay.Edit{{File: "engine.go", From: "if err == nil || driver.IsNo(err) { // a shared",
+			To: "if false { // a shared"}},
+		Test: "TestOwnersThatDoNotHoldAreNotRecalled", Says: "owners would be recalled",
+	},
+	{
 		Name: "owner used again after the undoing of its grant",
 		Edits: []overlay.Edit{
 			{File: "replicas.go", From: "\t\t\treturn driver.Spent(short)\n", To: "\t\t\treturn short\n"},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -16,8 +17,11 @@ import (
 // such a lock names the channel of this process. A script that lets an owner join the queue of the name publishes
 // there.
 type recalls struct {
+	answering atomic.Int32 // answers in flight
+
 	mu     sync.Mutex
 	byName map[string][]*recallable // by the value's key
+	lost   []*recallable            // messages to them may have been lost
 }
 
 // recallable is one of these owners.
@@ -32,12 +36,12 @@ type recallable struct {
 // addRecallable registers the owner of a request that may be recalled, and returns what to store in the value. That is
 // empty if this process cannot be notified: then the lock is taken, and cannot be recalled.
 func (e *Engine) addRecallable(ctx context.Context, r quorumnode.Request, n redisKeys) (field string, err error) {
-	if r.Recall == nil || e.mustPoll(n) {
+	if r.Recall == nil || e.mustPoll(n) || !e.knowsServer(ctx, n) {
 		return "", nil
 	}
 	c := &recallable{key: r.Key, owner: r.Owner, recall: r.Recall}
 	c.subscriber.Wake = func() {}
-	c.subscriber.MessagesLost = func() { e.recallNow(c) } // perhaps one of them was for this owner
+	c.subscriber.MessagesLost = func() { e.recallSoon(c) } // perhaps one of them was for this owner
 	if c.way, err = e.subscribeAs(ctx, &c.subscriber, n); err != nil || c.way == "-" {
 		e.subscriptions.Unsubscribe(&c.subscriber)
 		return "", err
@@ -49,6 +53,20 @@ func (e *Engine) addRecallable(ctx context.Context, r quorumnode.Request, n redi
 	}
 	e.recalls.byName[n.value] = append(e.recalls.byName[n.value], c)
 	return c.way + e.process, nil
+}
+
+// knowsServer makes sure that the server of a slot is known, unless that has confirmed a channel there. Before the
+// first request it may be a guess (cachedServer), and a server that is asked for the channel of a slot which it does
+// not have ends the connection of all channels.
+func (e *Engine) knowsServer(ctx context.Context, n redisKeys) bool {
+	name, sharded := e.notifyChannel(n)
+	if !sharded || e.subscriptions.IsOpen(name) {
+		return true
+	}
+	_, err := inTime(ctx, e, func(ctx context.Context) (*server, error) {
+		return e.router.findServer(ctx, n, nil)
+	}, nil)
+	return err == nil // otherwise the take will say what is wrong
 }
 
 // removeRecallable forgets an owner that does not hold, or is about to release.
@@ -79,8 +97,56 @@ func (e *Engine) recallNow(c *recallable) (inUse bool) {
 	return inUse
 }
 
-// answerTimeLimit is how long the answer to a recall may take.
-const answerTimeLimit = time.Second
+// recallSoon is recallNow, but returns at once: it is called with the mutex of the subscriptions locked, and a holder
+// that lets go unsubscribes.
+func (e *Engine) recallSoon(c *recallable) {
+	e.recalls.mu.Lock()
+	e.recalls.lost = append(e.recalls.lost, c)
+	isFirst := len(e.recalls.lost) == 1
+	e.recalls.mu.Unlock()
+	if isFirst {
+		go e.recallLost()
+	}
+}
+
+// recallLost asks all holders to let go to whom messages may have been lost.
+func (e *Engine) recallLost() {
+	for {
+		e.recalls.mu.Lock()
+		lost := e.recalls.lost
+		if len(lost) == 0 {
+			e.recalls.mu.Unlock()
+			return
+		}
+		c := lost[0]
+		e.recalls.mu.Unlock()
+		e.recallNow(c)
+		e.recalls.mu.Lock()
+		e.recalls.lost[0] = nil
+		e.recalls.lost = e.recalls.lost[1:]
+		e.recalls.mu.Unlock()
+	}
+}
+
+// recallOwner asks a holder of this process to let go, if it may be recalled: its renewal has found that somebody
+// waits. Usually a message has said so before. It may be lost, or the waiter may not publish.
+func (e *Engine) recallOwner(valueKey, owner string) {
+	e.recalls.mu.Lock()
+	list := e.recalls.byName[valueKey]
+	e.recalls.mu.Unlock()
+	for _, c := range list {
+		if c.owner == owner {
+			e.recallNow(c)
+		}
+	}
+}
+
+const (
+	// answerTimeLimit is how long the answer to a recall may take.
+	answerTimeLimit = time.Second
+	// maxAnswering is how many answers may be in flight. A try that gets none ends a little later.
+	maxAnswering = 64
+)
 
 // onRecall handles the message "r <way> <process> <number> <value key>": somebody waits for a lock of this process, in
 // that process. A number that is not 0 is that of a waiter that is to be told if the lock is in use.
@@ -100,7 +166,12 @@ func (e *Engine) onRecall(text string) {
 	if !inUse || number == "0" || len(process) != len(e.process) {
 		return
 	}
+	if e.recalls.answering.Add(1) > maxAnswering {
+		e.recalls.answering.Add(-1)
+		return
+	}
 	go func() {
+		defer e.recalls.answering.Add(-1)
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeLimit)
 		defer cancel()
 		n := e.names(list[0].key)

@@ -219,7 +219,11 @@ func (b *serverRenewals) submitCalls(ctx context.Context, calls []*scriptRenewal
 // reportOutcomes reports the outcomes of a call, and returns calls for owners that may be shared holders.
 func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenewal) {
 	if c.script == scriptRenewShared {
-		b.report(c.items[0], replies.Held(c.cmd.Val(), nil))
+		i, err := c.items[0], replies.Held(c.cmd.Val(), nil)
+		if err != nil {
+			b.engine.removeRecallable(b.engine.names(b.items[i].Key).value, b.items[i].Owner)
+		}
+		b.report(i, err)
 		return nil
 	}
 	outcomes, _ := c.cmd.Val().(string)
@@ -231,6 +235,9 @@ func (b *serverRenewals) reportOutcomes(c *scriptRenewal) (shared []*scriptRenew
 		switch outcomes[at] {
 		case '1':
 			b.report(i, nil)
+		case 'w':
+			b.report(i, nil)
+			b.engine.recallOwner(b.engine.names(b.items[i].Key).value, b.items[i].Owner)
 		case '0':
 			b.engine.wantedByOthers.Remove(b.items[i].Key)
 			b.engine.removeRecallable(b.engine.names(b.items[i].Key).value, b.items[i].Owner)

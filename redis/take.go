@@ -95,16 +95,24 @@ func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n re
 	if err != nil {
 		return driver.Grant{}, err
 	}
+	g, err := e.takeFree(ctx, r, n, &t, recalledBy)
+	if g.Recallable = err == nil && recalledBy != ""; err != nil && recalledBy != "" {
+		e.removeRecallable(n.value, r.Owner)
+	}
+	return g, err
+}
+
+// takeFree is takeUncontended for a holder that can be asked to let go at recalledBy, or cannot be asked if that is
+// empty.
+func (e *Engine) takeFree(
+	ctx context.Context, r quorumnode.Request, n redisKeys, t *uncontendedRequest, recalledBy string,
+) (driver.Grant, error) {
 	first, err := t.setTake(r, n, recalledBy)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	answer, err := e.runUncontended(ctx, &t)
-	g, err := readTakeFree(answer, err, first, r.Request)
-	if g.Recallable = err == nil && recalledBy != ""; !g.Recallable && recalledBy != "" && err != nil {
-		e.removeRecallable(n.value, r.Owner)
-	}
-	return g, err
+	answer, err := e.runUncontended(ctx, t)
+	return readTakeFree(answer, err, first, r.Request)
 }
 
 // newGrant checks and converts the token of a grant.

@@ -86,12 +86,16 @@ func (e *env) probe(engine driver.Engine, r driver.Request) error {
 
 func idleHolderIsRecalled(e *env) {
 	a, b := e.open(), e.open()
-	for _, try := range []bool{false, true} {
+	for i, mode := range []driver.Mode{driver.Exclusive, driver.Shared, driver.Exclusive, driver.Shared} {
+		if mode == driver.Shared && !e.can.Shared {
+			continue
+		}
 		holder := e.takeRecallable(a, "name", false)
 		r := e.lock("name")
-		if try {
+		r.Mode = mode
+		if i < 2 {
 			if err := e.probe(b, r); err != nil {
-				e.Fatalf("a try of a lock that is idle: %v", err)
+				e.Fatalf("a try (%s) of a lock that is idle: %v", mode, err)
 			}
 		} else {
 			e.takeOrWait(b, r)

@@ -1,7 +1,8 @@
 -- renew.lua: extends the leases of exclusive holders. It never shortens a lease, and never revives one.
 --   KEYS  the value key of each name
 --   ARGV  owner and ttl (ms) of each
---   Answers one character for each: 1 renewed, 0 not held, s search the shared holders, e the key has another type.
+--   Answers one character for each: 1 renewed, w renewed, and somebody waits, 0 not held, s search the shared holders,
+--   e the key has another type.
 local answers = {}
 for i, key in ipairs(KEYS) do
   local owner = ARGV[2 * i - 1]
@@ -12,7 +13,7 @@ for i, key in ipairs(KEYS) do
     if redis.call('PEXPIRE', key, ARGV[2 * i], 'GT') == 0 and redis.call('PTTL', key) < 0 then
       redis.call('PEXPIRE', key, ARGV[2 * i]) -- somebody removed its expiry
     end
-    answers[i] = '1'
+    answers[i] = string.byte(value, -1) == BYTE_Q and 'w' or '1'
   elseif value and string.sub(value, 1, 7) == 'shared\n' then
     answers[i] = 's'
   else

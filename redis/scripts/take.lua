@@ -2,11 +2,13 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, ttl (ms), tokens, floor (the client's clock, us), text,
 --         mode (x exclusive, s shared), weight, size,
---         way of notifying (P, S or -; "" not to join; p or s to be told if the lock is in use), ticket, process, place in the queue ("" for the owner),
+--         way of notifying (P, S or -; "" not to join; p or s to be told if the lock is in use), ticket, process,
+--         place in the queue ("" for the owner),
 --         how many may wait (0: no limit), closed (see lock.lua)
 --   Answers {token, tokens, waiting} if it is granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never, -2 not looked up), position in the queue (0 is the
---    head, -1 not queued), 1 for another kind of holder} if it is refused.
+--    head, -1 not queued), 1 for another kind of holder, 2 for one that can be recalled, if nobody waits} if it is
+--    refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
 -- All of these are texts, and join_queue.lua uses them as such. They are converted to numbers after it.
 local owner, ttl, tokens, floor, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -73,6 +75,7 @@ local function isQueueFull()
   return n >= maxWaiters
 end
 
+local recalledBy, itsProcess = string.match(value or '', '^[^\n]*\n%d+ %d+ %d+ ([PS])(%x+)\n')
 if way ~= '' and not late then
   local joined = now
   if previous then joined = previous.joined end
@@ -86,11 +89,11 @@ if way ~= '' and not late then
   extendKey(queueKey, QUEUE_KEPT_FOR)
   extendKey(infoKey, QUEUE_KEPT_FOR)
   updateMarks()
-  local recalledBy, itsProcess = string.match(value or '', '^[^\n]*\n%d+ %d+ %d+ ([PS])(%x+)\n')
   if recalledBy then -- it may be idle
     local number = probes and string.match(ticket, '^%d+') or '0'
     notify({way = recalledBy, process = itsProcess},
       'r ' .. way .. ' ' .. process .. ' ' .. number .. ' ' .. valueKey)
   end
 end
-return {0, now, endsIn(), call('ZRANK', queueKey, place) or -1, isForeign() and 1 or 0}
+local what = isForeign() and 1 or recalledBy and not hasWaiters() and 2 or 0
+return {0, now, endsIn(), call('ZRANK', queueKey, place) or -1, what}
