@@ -417,6 +417,46 @@ func ExampleMaxHold() {
 	// Output: lease held for the longest time allowed
 }
 
+// A program that wants the same lock again and again keeps it meanwhile, until somebody else asks for it.
+func ExampleLinger() {
+	ctx := context.Background()
+	engine := memory.New()
+	here, there := leasehold.New(engine), leasehold.New(engine)
+	defer here.Close()
+	defer there.Close()
+	shard := here.Mutex("shard:7", leasehold.Linger(time.Second))
+	for range 3 {
+		lease, err := shard.Lock(ctx) // only the first asks the engine
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		lease.Release()
+	}
+	lease, err := there.Mutex("shard:7").TryLock(ctx) // recalls it
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("there:", lease.Err() == nil)
+	lease.Release()
+	// Output: there: true
+}
+
+// A release that the program need not wait for.
+func ExampleLease_ReleaseLater() {
+	client := leasehold.New(memory.New())
+	defer client.Close() // sends what is left
+	lease, err := client.Mutex("order:1001").Lock(context.Background())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer lease.ReleaseLater()
+	fmt.Println("charged")
+	// Output: charged
+}
+
 // grants is an observer that counts. It implements only the interface that it needs.
 type grants map[string]int
 

@@ -36,8 +36,8 @@ type Granted struct {
 	Token uint64
 	// Waited is the time from the call to the grant.
 	Waited time.Duration
-	// HandedOver is set if the lease was handed over by another holder in this process, without a request to the
-	// engine.
+	// HandedOver is set if the lease was handed over by another holder in this process, or was idle ([Linger]): no
+	// request was sent.
 	HandedOver bool
 	// AfterWait is set if a WaitObserver was told that the call waits. It no longer does.
 	AfterWait bool

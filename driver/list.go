@@ -47,6 +47,8 @@ type Holder struct {
 	Weight int
 	// Holder is Request.Holder.
 	Holder string
+	// MayBeIdle: the owner was granted the name with Request.Recall, so perhaps nobody uses the lock now.
+	MayBeIdle bool
 	// TTL is what is left of the lease; NoTTL if it never ends (a leak).
 	TTL time.Duration
 	// Age is how long ago the grant was made; negative if not known.

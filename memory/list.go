@@ -103,12 +103,13 @@ func (e *Engine) status(k driver.Key, queue bool) (st driver.Status, ok bool) {
 	for i := range en.holds {
 		h := &en.holds[i]
 		st.Holders = append(st.Holders, driver.Holder{
-			Token:  h.token,
-			Mode:   h.mode,
-			Weight: h.weight,
-			Holder: h.text,
-			TTL:    time.Duration(h.expires - now),
-			Age:    time.Duration(now - h.granted),
+			MayBeIdle: h.recall != nil,
+			Token:     h.token,
+			Mode:      h.mode,
+			Weight:    h.weight,
+			Holder:    h.text,
+			TTL:       time.Duration(h.expires - now),
+			Age:       time.Duration(now - h.granted),
 		})
 	}
 	st.Waiting = en.queue.len()

@@ -194,6 +194,7 @@ func (found *statusReply) readHolder(detail string) driver.Holder {
 		if h.Token, _ = strconv.ParseUint(fields[0], 10, 64); h.Token > driver.MaxToken {
 			h.Token = 0 // not a valid token
 		}
+		h.MayBeIdle = len(fields) == 4
 		if granted, err := strconv.ParseInt(fields[2], 10, 64); err == nil {
 			h.Age = elapsedSince(granted, found.now*1000, time.Microsecond)
 		}

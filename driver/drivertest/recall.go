@@ -16,6 +16,7 @@ var recall = []check{
 	{"ReleaseEndsRecalls", releaseEndsRecalls},
 	{"RenewalKeepsRecalls", renewalKeepsRecalls},
 	{"RefusedOwnerIsNotRecalled", refusedOwnerIsNotRecalled},
+	{"ListingsSayWhatMayBeIdle", listingsSayWhatMayBeIdle},
 }
 
 // recallable is an owner that may be recalled.
@@ -189,4 +190,22 @@ func refusedOwnerIsNotRecalled(e *env) {
 	e.release(a, holder.request)
 	w.mustBeGranted()
 	e.release(b, w.request)
+}
+
+func listingsSayWhatMayBeIdle(e *env) {
+	a, b := e.open(), e.open()
+	holder := e.takeRecallable(a, "name", true)
+	other := e.lock("other")
+	e.take(a, other)
+	w := e.join(b, e.lock("name")) // a waiter changes nothing about that
+	for name, want := range map[string]bool{"name": true, "other": false} {
+		st := e.status(b, e.lock(name).Key)
+		if len(st.Holders) != 1 || st.Holders[0].MayBeIdle != want || st.Holders[0].Holder != "drivertest" {
+			e.Errorf("%s is listed as %+v; want MayBeIdle %v", name, st.Holders, want)
+		}
+	}
+	e.release(a, holder.request)
+	w.mustBeGranted()
+	e.release(b, w.request)
+	e.release(a, other)
 }

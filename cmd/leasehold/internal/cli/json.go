@@ -49,8 +49,9 @@ type holder struct {
 	Weight int    `json:"weight"`
 	Holder string `json:"holder"`
 	process
-	TTL *int64 `json:"ttl_ms"`
-	Age *int64 `json:"age_ms"`
+	TTL       *int64 `json:"ttl_ms"`
+	Age       *int64 `json:"age_ms"`
+	MayBeIdle bool   `json:"may_be_idle,omitempty"`
 }
 
 type waiter struct {
@@ -110,7 +111,7 @@ func holders(all []admin.Holder) []holder {
 func newHolder(h admin.Holder) holder {
 	return holder{
 		Token: h.Token, Mode: h.Mode.String(), Weight: h.Weight, Holder: h.Holder, process: processOf(h.Holder),
-		TTL: millis(h.TTL), Age: millis(h.Age),
+		TTL: millis(h.TTL), Age: millis(h.Age), MayBeIdle: h.MayBeIdle,
 	}
 }
 

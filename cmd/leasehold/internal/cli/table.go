@@ -83,7 +83,11 @@ func describeVote(v admin.Vote) string {
 }
 
 func holderMode(s admin.Status, h admin.Holder) string {
-	return modeOrPermits(s, h.Mode.String(), h.Weight)
+	mode := modeOrPermits(s, h.Mode.String(), h.Weight)
+	if h.MayBeIdle {
+		mode += ", may be idle"
+	}
+	return mode
 }
 
 // modeOrPermits returns the mode of a lock, or the number of permits.
