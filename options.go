@@ -89,8 +89,8 @@ func AtLeast(d time.Duration) Option {
 // Linger keeps a released lock for d, from 1 ms to 24 h, in case this process wants it again: the next Lock of the same
 // client and name with the same options is granted at once, with a new token, and without a request. Nobody else waits
 // for longer: whoever wants the lock elsewhere recalls it, which takes about as long as a release. If this process has
-// died, the lock is free after its ttl. A lock that lingers is renewed, counts as a lease of the client, and is listed as
-// one that may be idle. None lingers while the client has more than half of the leases that WithMaxLeases allows.
+// died, the lock is free after its ttl. A lock that lingers is renewed, counts as a lease of the client, and is listed
+// as one that may be idle. None lingers while the client has more than half of the leases that WithMaxLeases allows.
 //
 // The engine must be able to recall, or the lock fails with ErrUnsupported. It is for Mutex.Lock and TryLock, and has
 // no effect with NoRenew, MaxHold or AtLeast.
