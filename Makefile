@@ -165,8 +165,10 @@ PAGE = if [ -f bin/bench.json ]; then go run ./lab/bench -page docs/performance.
 	-from "$$(ls bin/bench.json bin/bench-long.json bin/bench-growth.json 2>/dev/null | paste -s -d ,)" >/dev/null; fi
 
 .PHONY: bench-redisson
-bench-redisson: redis java ## Compare locks of Redisson in Go and in Java (gets Java and Maven; takes two minutes)
-	go run ./lab/bench -run '^redisson'
+bench-redisson: redis java ## Compare locks of Redisson in Go and in Java and write its part of docs/redisson.md (gets Java and Maven; takes two minutes)
+	@mkdir -p bin
+	go run ./lab/bench -run '^redisson' -json bin/bench-redisson.json
+	go run ./lab/bench -from bin/bench-redisson.json -section docs/redisson.md -figures lab/bench/figures-redisson.md >/dev/null
 
 .PHONY: microbench
 microbench: ## Measure the library alone and write docs/performance-library.md (takes some minutes)

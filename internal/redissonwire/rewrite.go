@@ -10,6 +10,7 @@ import (
 // Deviation is a difference in what scripts write, on purpose.
 type Deviation struct {
 	Why  string
+	Of   string // "= true" or the like: only in steps with this result. Default: in all
 	Line string // a pattern for parts of lines, of Redisson or of ours
 	To   string // what is left of such a part to compare. If the line is then empty, it is left out.
 }
@@ -38,6 +39,10 @@ func (w *Rewriter) Rewrite(lines []string) (left []string) {
 	counts := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "w decr ") })
 	tells := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "m ") })
 	deletes := slices.ContainsFunc(lines, func(line string) bool { return strings.HasPrefix(line, "w del ") })
+	isOf := make([]bool, len(w.deviations))
+	for i, d := range w.deviations {
+		isOf[i] = d.Of == "" || slices.Contains(lines, d.Of)
+	}
 	for _, line := range lines {
 		if !strings.ContainsAny(line[:1], w.Kinds) {
 			continue
@@ -47,6 +52,9 @@ func (w *Rewriter) Rewrite(lines []string) (left []string) {
 			continue
 		}
 		for i, p := range w.patterns {
+			if !isOf[i] {
+				continue
+			}
 			changed := p.ReplaceAllString(line, w.deviations[i].To)
 			w.used[i] = w.used[i] || changed != line
 			line = changed

@@ -9,6 +9,7 @@
 //	go run ./lab/bench -redis localhost:6379   # use a server that is running already
 //	go run ./lab/bench -from FILE -page PAGE   # run nothing: write a page with plots from the figures of any machine
 //	go run ./lab/bench -from FILE -page PAGE -figures F # the same, with all tables in another file
+//	go run ./lab/bench -from FILE -section PAGE -figures F # the tables of Redisson's locks within a page
 //	go run ./lab/bench -from FILE -compare ONE # which ratios of two runs differ by more than 15 %
 //	go run ./lab/bench -skip '^redisson'       # all but what needs Java
 //	go run ./lab/bench -set long               # what takes longer: a million leases, ten minutes

@@ -47,6 +47,7 @@ type options struct {
 	cpu     string
 	from    string
 	page    string
+	section string
 	figures string
 	compare string
 }
@@ -77,7 +78,10 @@ func parse(args []string) (options, error) {
 			"several, with commas")
 	f.StringVar(&o.page, "page", "",
 		"write the figures as a document to `FILE` (Markdown), and plots to the folder plots beside it")
-	f.StringVar(&o.figures, "figures", "", "with -page, write the tables of all figures to `FILE` instead")
+	f.StringVar(&o.section, "section", "",
+		"write the most important figures of Redisson's locks into `FILE`, a document with a place for them")
+	f.StringVar(&o.figures, "figures", "",
+		"with -page, write the tables of all figures to `FILE` instead, and with -section there, too")
 	f.StringVar(&o.compare, "compare", "",
 		"say which ratios differ by more than 15 % from those in `FILE`, and exit with 1 if those of targets do")
 	err := f.Parse(args)
@@ -124,6 +128,9 @@ func run(ctx context.Context, args []string, out io.Writer) int {
 	}
 	if o.page != "" {
 		err = errors.Join(err, page.Write(d, o.page, o.figures))
+	}
+	if o.section != "" {
+		err = errors.Join(err, page.WriteSection(d, o.section, o.figures))
 	}
 	if err != nil {
 		log.Print(err)

@@ -145,6 +145,10 @@ func leasesUpdatedByID(s *shared) {
 	if left <= 0 || left > time.Minute.Milliseconds() {
 		s.Errorf("in Java, the lease has %d ms left, want a minute at most", left)
 	}
+	here, held, err := p.LeaseTime(s.Context(), id)
+	if !held || err != nil || (here-time.Duration(left)*time.Millisecond).Abs() > slack {
+		s.Errorf("the lease has %d ms left in Java, and in Go %v, %v, %v", left, here, held, err)
+	}
 	if held, err := p.UpdateLeaseTime(s.Context(), id, 3*time.Second); !held || err != nil {
 		s.Fatalf("UpdateLeaseTime: %v, %v", held, err)
 	}

@@ -67,7 +67,8 @@ const (
 	//     others are in Java, which ask when the lease that they know of would have ended;
 	//   - in Java, by up to the time that it wanted to wait (fairLockWaitTimeout, 5 minutes by default);
 	//   - by 2 s in Go and 15 s in Java if a program in Go unlocks or waits behind it: that sees that nobody listens
-	//     for the waiter's messages. Redisson may take 10 s to connect again;
+	//     for the waiter's messages. Redisson may take 10 s to connect again. By up to 1 s more if Java unlocks, as a
+	//     waiter in Go asks once a second;
 	//   - by so much longer as the clock of the client that judges is behind.
 	//
 	// A client whose clock is 5 s or more ahead of that of a waiter in Go takes the waiter for dead; the waiter then

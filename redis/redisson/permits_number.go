@@ -137,16 +137,45 @@ func (s *PermitExpirableSemaphore) UpdateLeaseTime(ctx context.Context, id strin
 	return s.byID(ctx, id, luascript.Millis(d))
 }
 
-func (s *PermitExpirableSemaphore) byID(ctx context.Context, id string, lease int64) (bool, error) {
+// LeaseTime returns how much is left of the lease of the permit with an id, and whether it is held. It is
+// [driver.NoTTL] if it has no end.
+func (s *PermitExpirableSemaphore) LeaseTime(
+	ctx context.Context, id string,
+) (left time.Duration, held bool, _ error) {
+	raw, err := s.checkID(id)
+	if err != nil {
+		return 0, false, err
+	}
+	answer, err := s.e.run(ctx, func(string) call { return call{permitsLease, permitKeys(s.name), permitArgs(raw)} })
+	if answer == nil || err != nil {
+		return 0, false, err
+	}
+	ms, err := readInteger(answer, nil)
+	if ms < 0 {
+		return driver.NoTTL, err == nil, err
+	}
+	return luascript.Duration(ms), err == nil, err
+}
+
+// checkID returns the bytes of an id.
+func (s *PermitExpirableSemaphore) checkID(id string) (string, error) {
 	if err := s.check(); err != nil {
-		return false, err
+		return "", err
 	}
 	raw, err := hex.DecodeString(id)
 	if err != nil || len(raw) != permitSize {
-		return false, &PermitIDError{id}
+		return "", &PermitIDError{id}
+	}
+	return string(raw), nil
+}
+
+func (s *PermitExpirableSemaphore) byID(ctx context.Context, id string, lease int64) (bool, error) {
+	raw, err := s.checkID(id)
+	if err != nil {
+		return false, err
 	}
 	answer, err := readInteger(s.e.run(ctx, func(publish string) call {
-		return call{permitsByID, s.keys(), permitArgs(publish, string(raw), lease)}
+		return call{permitsByID, s.keys(), permitArgs(publish, raw, lease)}
 	}))
 	return answer == 1, err
 }

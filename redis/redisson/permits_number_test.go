@@ -83,11 +83,24 @@ func TestPermitsByTheirIDs(t *testing.T) {
 			t.Errorf("TryRelease: %v, %v, want %v", held, err, want)
 		}
 	}
+	leaseTime := func(id string, least, most time.Duration, want bool) {
+		t.Helper()
+		left, held, err := s.LeaseTime(t.Context(), hex.EncodeToString([]byte(id)))
+		if left < least || left > most || held != want || err != nil {
+			t.Errorf("LeaseTime: %v, %v, %v, want %v, and %v to %v", left, held, err, want, least, most)
+		}
+	}
+	leaseTime(java, driver.NoTTL, driver.NoTTL, true)
+	leaseTime(golang, time.Second, r.TTL, true)
+	leaseTime(strings.Repeat("e", 16), 0, 0, false)
+	leaseTime(strings.Repeat("n", 16), 0, 0, false)
+	p.expect("0", "GET", "a") // it changes nothing
 	score := func(id string) string { return p.command("ZSCORE", "{a}:timeout", id).(string) }
 	update(true, java, 10*time.Second)
 	if ms, err := strconv.ParseInt(score(java), 10, 64); ms > end || err != nil {
 		t.Errorf("the lease of a permit of Java ends at %s, want in 10 s", score(java))
 	}
+	leaseTime(java, 10*time.Millisecond, 10*time.Second+time.Second, true)
 	before := score(golang)
 	update(true, golang, time.Second)
 	if after := score(golang); after != before {
@@ -123,10 +136,12 @@ func TestNumbersOfPermitsThatAreRefused(t *testing.T) {
 	_, number := s.TrySetPermits(t.Context(), -1)
 	_, id := s.TryRelease(t.Context(), "no id")
 	_, lease := s.UpdateLeaseTime(t.Context(), strings.Repeat("0", 32), time.Millisecond)
+	_, _, leaseOf := s.LeaseTime(t.Context(), "no id")
 	_, _, name := p.engine.PermitExpirableSemaphore("{a}").CountPermits(t.Context())
 	for what, err := range map[string]error{
 		"TrySetPermits": number, "SetPermits": s.SetPermits(t.Context(), -1), "TryRelease": id, "a lease": lease,
-		"a name": name, "AddPermits": s.AddPermits(t.Context(), 1<<40),
+		"LeaseTime": leaseOf,
+		"a name":    name, "AddPermits": s.AddPermits(t.Context(), 1<<40),
 	} {
 		if !errors.Is(err, driver.ErrInvalid) || !driver.HadNoEffect(err) {
 			t.Errorf("%s: %v, want an ErrInvalid without an effect", what, err)

@@ -21,7 +21,7 @@ type call struct {
 // isRead reports whether the call only reads.
 func (c call) isRead() bool {
 	switch c.script {
-	case lockStatus, fairStatus, readWriteStatus, permitsStatus, latchStatus,
+	case lockStatus, fairStatus, readWriteStatus, permitsStatus, permitsLease, latchStatus,
 		leakOf, lockRefusal, fairDead, remainsFind:
 		return true
 	}

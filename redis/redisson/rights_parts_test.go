@@ -44,6 +44,10 @@ func TestWhoMayNotPublishChangesNothing(t *testing.T) {
 			_, err := none.TrySetPermits(t.Context(), 1)
 			return err
 		},
+		"TrySetPermitsFor": func() error {
+			_, err := none.TrySetPermitsFor(t.Context(), 1, time.Minute)
+			return err
+		},
 		"TrySet": func() error {
 			_, err := e.TrySet(t.Context(), driver.LatchSet{Name: "go", ID: "1", Count: 1, TTL: time.Minute})
 			return err

@@ -62,6 +62,8 @@ var (
 	permitsCountText string
 	//go:embed scripts/permits_by_id.lua
 	permitsByIDText string
+	//go:embed scripts/permits_lease.lua
+	permitsLeaseText string
 
 	//go:embed scripts/rw_common.lua
 	readWriteText string
@@ -133,4 +135,5 @@ var (
 	permitsSet     = luascript.New(publishingText + permitsText + permitsSetText)
 	permitsCount   = luascript.New(publishingText + permitsText + permitsCountText)
 	permitsByID    = luascript.New(publishingText + permitsText + permitsByIDText)
+	permitsLease   = luascript.New(permitsText + permitsLeaseText)
 )

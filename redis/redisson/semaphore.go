@@ -287,11 +287,35 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int) error {
 // TrySetPermits makes the semaphore with n permits, which may be 0, and reports whether it did: if it exists, nothing
 // changes.
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (bool, error) {
+	return s.trySet(ctx, n, 0)
+}
+
+// TrySetPermitsFor is TrySetPermits for a semaphore that is gone when d has passed, 1 ms at least, whoever has permits.
+// A release that comes later makes it anew, without an end.
+func (s *Semaphore) TrySetPermitsFor(ctx context.Context, n int, d time.Duration) (bool, error) {
+	if d < time.Millisecond {
+		return false, &SemaphoreTimeError{d}
+	}
+	return s.trySet(ctx, n, luascript.Millis(d))
+}
+
+// SemaphoreTimeError says that a semaphore cannot last for so long. It is a [driver.ErrInvalid]. Nothing was sent.
+type SemaphoreTimeError struct{ Time time.Duration }
+
+// Error implements error.
+func (e *SemaphoreTimeError) Error() string {
+	return fmt.Sprintf("redisson: a semaphore for %v: give a time of 1ms or more", e.Time)
+}
+
+// Unwrap returns driver.ErrInvalid.
+func (e *SemaphoreTimeError) Unwrap() error { return driver.ErrInvalid }
+
+func (s *Semaphore) trySet(ctx context.Context, n int, ms int64) (bool, error) {
 	if err := s.check(n, 0); err != nil {
 		return false, err
 	}
 	answer, err := readInteger(s.e.run(ctx, func(publish string) call {
-		return call{semaphoreSet, []string{s.name, permitChannel(s.name)}, []any{n, publish}}
+		return call{semaphoreSet, []string{s.name, permitChannel(s.name)}, []any{n, publish, ms}}
 	}))
 	return answer == 1, err
 }

@@ -205,3 +205,28 @@ func TestSemaphoreRequestsAreSentOnce(t *testing.T) {
 	proxy.Intercept(nil)
 	wantAvailable(t, s, 3)
 }
+
+// A semaphore that was set for a time ends then, whatever was acquired and released meanwhile.
+func TestSemaphoreForATime(t *testing.T) {
+	t.Parallel()
+	server := redisserver.ForTest(t, redisserver.Config{})
+	s := open(t, standalone(server)).Semaphore("pool")
+	for _, d := range []time.Duration{0, time.Microsecond, -time.Second} {
+		_, err := s.TrySetPermitsFor(t.Context(), 3, d)
+		if !errors.Is(err, driver.ErrInvalid) || !driver.HadNoEffect(err) {
+			t.Errorf("for %v: %v, want an ErrInvalid without an effect", d, err)
+		}
+	}
+	const long = time.Minute
+	for _, want := range []bool{true, false} {
+		if ok, err := s.TrySetPermitsFor(t.Context(), 3, long); ok != want || err != nil {
+			t.Fatalf("TrySetPermitsFor: %v, %v, want %v", ok, err, want)
+		}
+	}
+	mustAcquire(t, s, 2, true)
+	must(t, s.Release(t.Context(), 1))
+	wantAvailable(t, s, 2)
+	if left := command(t, server, "PTTL", "pool").(int64); left <= 0 || left > long.Milliseconds() {
+		t.Errorf("it is gone after %d ms, want %v at most", left, long)
+	}
+}

@@ -112,6 +112,10 @@ var semaphoreCalls = map[string]func(ctx context.Context, s *redisson.Semaphore)
 		_, err := s.TrySetPermits(ctx, 1)
 		return err
 	},
+	"TrySetPermitsFor": func(ctx context.Context, s *redisson.Semaphore) error {
+		_, err := s.TrySetPermitsFor(ctx, 1, time.Minute)
+		return err
+	},
 	"DrainPermits": func(ctx context.Context, s *redisson.Semaphore) error {
 		_, err := s.DrainPermits(ctx)
 		return err

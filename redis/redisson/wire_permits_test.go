@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +60,7 @@ func TestPermitsAndLatchesAreRedissons(t *testing.T) {
 			"a waiter gets a permit", "a waiter gives up",
 		}, ofRefusedPermits},
 		"semaphore": {[]string{
-			"permits are set", "permits are added to nothing", "permits are taken and released",
+			"permits are set", "permits are added to nothing", "permits with a ttl", "permits are taken and released",
 			"permits of a semaphore that does not exist", "releaseIfExists", "a waiter gets a permit",
 			"a waiter with a limit gets two permits", "a waiter is interrupted", "names with braces",
 		}, ofSemaphore},
@@ -103,7 +102,7 @@ func (s *wirePermits) Call(ctx context.Context, c redissonwire.Call) (any, error
 		return s.callLatch(ctx, e, method, c)
 	case "semaphore":
 		if method == "delete" {
-			return s.asInJava(method, c)
+			return s.delete(c)
 		}
 		return callSemaphore(ctx, e.Semaphore(c.Name), method, c)
 	}
@@ -128,6 +127,13 @@ func callSemaphore(ctx context.Context, s *redisson.Semaphore, method string, c 
 	}
 	switch method {
 	case "trySetPermits":
+		if len(c.Args) > 1 { // "PT20S"
+			d, err := time.ParseDuration(strings.ToLower(strings.TrimPrefix(c.Args[1].(string), "PT")))
+			if err != nil {
+				return nil, err
+			}
+			return s.TrySetPermitsFor(ctx, n, d)
+		}
 		return s.TrySetPermits(ctx, n)
 	case "addPermits":
 		return nil, s.AddPermits(ctx, n)
@@ -187,38 +193,29 @@ func (s *wirePermits) callPermits(
 			return false, nil
 		}
 		return err == nil, err
-	case "getLeaseTime", "delete":
-		return s.asInJava(method, c)
+	case "delete":
+		return s.delete(c)
+	case "getLeaseTime":
+		left, held, err := e.PermitExpirableSemaphore(c.Name).LeaseTime(ctx, c.Args[0].(string))
+		switch {
+		case err == nil && !held:
+			return nil, redissonwire.Failure("RedisException")
+		case left > 50*time.Second: // it was taken without a lease
+			left = -time.Millisecond
+		}
+		return left.Milliseconds(), err
 	}
 	return numberOfPermits(ctx, e.PermitExpirableSemaphore(c.Name), method, c)
 }
 
-// asInJava makes a call that the engine does not have, with what Redisson writes.
-func (s *wirePermits) asInJava(method string, c redissonwire.Call) (any, error) {
+// delete is a call that the engine does not have, with what Redisson writes.
+func (s *wirePermits) delete(c redissonwire.Call) (any, error) {
 	tag := c.Name
 	if !strings.Contains(tag, "{") {
 		tag = "{" + tag + "}"
 	}
-	ask := func(words ...string) string {
-		answer, err := s.server.Command(words...)
-		if err != nil {
-			s.t.Error(err)
-		}
-		return fmt.Sprint(answer)
-	}
-	if method == "delete" {
-		return ask("DEL", c.Name, tag+":timeout") != "0", nil
-	}
-	id, _ := hex.DecodeString(c.Args[0].(string)) // getLeaseTime
-	end, err := strconv.ParseInt(ask("ZSCORE", tag+":timeout", string(id)), 10, 64)
-	if err != nil {
-		return nil, redissonwire.Failure("RedisException")
-	}
-	left := end - time.Now().UnixMilli()
-	if left > 50_000 { // taken without a lease
-		left = -1
-	}
-	return left, nil
+	deleted, err := s.server.Command("DEL", c.Name, tag+":timeout")
+	return deleted != int64(0), err
 }
 
 // numberOfPermits asks how many permits there are, or changes that.

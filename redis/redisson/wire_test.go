@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -18,43 +17,6 @@ import (
 	"github.com/leasehold-go/leasehold/internal/redissonwire"
 	"github.com/leasehold-go/leasehold/redis/redisson"
 )
-
-// TestKeysAndMessagesAreRedissons plays what was recorded of a real Redisson on engines: the same calls leave the same
-// keys, with the same ttl, and send the same messages. Owners of engines do not re-enter, so parts with re-entry are
-// left out.
-func TestKeysAndMessagesAreRedissons(t *testing.T) {
-	t.Parallel()
-	for file, recorded := range map[string]struct {
-		lock    redisson.LockType
-		leftOut []string
-		differs func(line string) bool // on purpose
-	}{
-		"fair": {redisson.Fair, []string{
-			"a free lock", "a lease expires", "unlock of a lock that is gone",
-			"a waiter is interrupted",        // it leaves the queue at once
-			"a waiter whose time has passed", // it stays as long as the lock is held: it may be alive
-		},
-			// Token and text of the holder are in the hash. Waiters have shorter deadlines.
-			func(line string) bool { return strings.Contains(line, " hash ttl") || strings.Contains(line, " zset ") }},
-	} {
-		t.Run(file, func(t *testing.T) {
-			t.Parallel()
-			setup := func() (redissonwire.Side, []*redisserver.Server) {
-				side := newWireSide(t, recorded.lock)
-				return side, []*redisserver.Server{side.server}
-			}
-			redissonwire.Play(t, "testdata/wire/"+file+".txt", setup, redissonwire.Options{
-				Parts: func(title string) bool { return !slices.Contains(recorded.leftOut, title) },
-				Skip: func(_, line string) bool {
-					isKey := strings.HasPrefix(line, "k ")
-					return !isKey && !strings.HasPrefix(line, "m ") || recorded.differs(line) ||
-						isKey && (strings.HasPrefix(line, "k leasehold_") || strings.Contains(line, "_token:") ||
-							strings.Contains(line, "_unlock_latch:"))
-				},
-			})
-		})
-	}
-}
 
 // wireSide makes the recorded calls on engines.
 type wireSide struct {

@@ -23,12 +23,14 @@ type client struct {
 
 func (s *session) open(r request) error {
 	var c struct {
-		Mode       string
-		Addresses  []string
-		MasterName string
-		Password   string
-		Watchdog   int64
-		Sharded    string
+		Mode         string
+		Addresses    []string
+		MasterName   string
+		Password     string
+		Watchdog     int64
+		Sharded      string
+		Replicas     int
+		ReplicasWait int64
 	}
 	if err := json.Unmarshal(r.Args, &c); err != nil {
 		return err
@@ -45,6 +47,10 @@ func (s *session) open(r request) error {
 		"ON": redisson.Sharded, "OFF": redisson.Unsharded, // else Auto
 	}[c.Sharded])
 	opts := []objects.Option{objects.WithEngine(messages)}
+	if c.Replicas != 0 {
+		within := time.Duration(c.ReplicasWait) * time.Millisecond
+		opts = append(opts, objects.WithEngine(redisson.WithReplicas(c.Replicas, within)))
+	}
 	if c.Watchdog != 0 {
 		opts = append(opts, objects.WithWatchdogTimeout(time.Duration(c.Watchdog)*time.Millisecond))
 	}

@@ -31,6 +31,9 @@ type Config struct {
 	SlavesSyncTimeout time.Duration
 	// UncheckedReplicas turns checkLockSyncedSlaves off.
 	UncheckedReplicas bool
+	// Replicas and ReplicasWait are for the twin in Go: how many must confirm, and within what time.
+	Replicas     int
+	ReplicasWait time.Duration
 	// WholeScripts turns useScriptCache off: scripts are sent by EVAL.
 	WholeScripts bool
 	// Sharded is "AUTO", "ON" or "OFF": shardedSubscriptionMode of a cluster.
@@ -79,6 +82,7 @@ func (c Config) fields() map[string]any {
 	}
 	for name, d := range map[string]time.Duration{
 		"watchdog": c.Watchdog, "fairWait": c.FairWait, "slavesSyncTimeout": c.SlavesSyncTimeout, "timeout": c.Timeout,
+		"replicasWait":   c.ReplicasWait,
 		"connectTimeout": c.ConnectTimeout, "subscriptionTimeout": c.SubscriptionTimeout, "retryDelay": c.RetryDelay,
 	} {
 		if d != 0 {
@@ -87,6 +91,9 @@ func (c Config) fields() map[string]any {
 	}
 	if c.WatchdogBatch != 0 {
 		m["watchdogBatch"] = c.WatchdogBatch
+	}
+	if c.Replicas != 0 {
+		m["replicas"] = c.Replicas
 	}
 	if c.UncheckedReplicas {
 		m["checkSyncedSlaves"] = false

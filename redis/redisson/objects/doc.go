@@ -47,7 +47,9 @@
 //	acquire(), release(id) of permits with leases      Acquire(ctx, 1), and Release of the lease that it returns
 //	updateLeaseTime(id, lease, unit)                   Extend(ctx, d) of that lease, which never shortens it
 //	tryRelease(id), updateLeaseTime of any permit      TryReleaseID(ctx, id), UpdateLeaseTime(ctx, id, d)
+//	getLeaseTime(id) of any permit                     LeaseTime(ctx, id)
 //	trySetPermits, setPermits, addPermits              TrySetPermits, SetPermits, AddPermits
+//	trySetPermits(n, ttl) of an RSemaphore             TrySetPermitsFor(ctx, n, d)
 //	availablePermits, acquiredPermits, getPermits      AvailablePermits, AcquiredPermits, Permits
 //	getCount() of a latch                              Count(ctx)
 //	await(time, unit) of a latch                       Await(ctx), with a deadline

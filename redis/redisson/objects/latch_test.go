@@ -121,6 +121,7 @@ func TestNamesThatAreNoNames(t *testing.T) {
 			"TryAcquire": only(sem.TryAcquire(t.Context(), 1)), "Acquire": sem.Acquire(t.Context(), 1),
 			"Release": sem.Release(t.Context(), 1), "AddPermits": sem.AddPermits(t.Context(), 1),
 			"TrySetPermits":    only(sem.TrySetPermits(t.Context(), 1)),
+			"TrySetPermitsFor": only(sem.TrySetPermitsFor(t.Context(), 1, time.Minute)),
 			"AvailablePermits": only(sem.AvailablePermits(t.Context())),
 			"Count":            only(latch.Count(t.Context())), "Delete": only(latch.Delete(t.Context())),
 		} {

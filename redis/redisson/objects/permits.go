@@ -108,6 +108,18 @@ func (s *PermitExpirableSemaphore) TryReleaseID(ctx context.Context, id string) 
 	return held, err
 }
 
+// LeaseTime returns how much is left of the lease of the permit with an id, and whether it is held: getLeaseTime in
+// Redisson, which fails if it is not. It is [driver.NoTTL] if the lease has no end, which is -1 in Redisson.
+func (s *PermitExpirableSemaphore) LeaseTime(
+	ctx context.Context, id string,
+) (left time.Duration, held bool, _ error) {
+	err := s.client.ask(ctx, "look at a permit of", driver.Semaphore, s.name, func(ctx context.Context) (err error) {
+		left, held, err = s.inner.LeaseTime(ctx, id)
+		return err
+	})
+	return left, held, err
+}
+
 // UpdateLeaseTime makes the lease of the permit with an id end after d from now, 100 ms to 24 h, and reports whether it
 // is held. It is the only way to shorten a lease, and never shortens that of a program in Go, which relies on it.
 func (s *PermitExpirableSemaphore) UpdateLeaseTime(

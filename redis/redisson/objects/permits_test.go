@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/redisserver"
 )
 
@@ -57,8 +58,16 @@ func TestPermitReleasedByID(t *testing.T) {
 		_, err := s.Command(words...)
 		must(t, err)
 	}
-	held, err := p.UpdateLeaseTime(t.Context(), id, time.Hour)
+	left, held, err := p.LeaseTime(t.Context(), id)
+	if wantTry(t, true, held, err); left != driver.NoTTL {
+		t.Errorf("the lease of a permit without one has %v left", left)
+	}
+	held, err = p.UpdateLeaseTime(t.Context(), id, time.Hour)
 	wantTry(t, true, held, err)
+	left, held, err = p.LeaseTime(t.Context(), id)
+	if wantTry(t, true, held, err); left < time.Minute || left > time.Hour+time.Second {
+		t.Errorf("the lease of an hour has %v left", left)
+	}
 	acquired := make(chan error, 1)
 	go func() { _, err := p.Acquire(t.Context(), 1); acquired <- err }()
 	awaitSubscriber(t, s, "redisson_sc:{a}")
@@ -74,6 +83,8 @@ func TestPermitReleasedByID(t *testing.T) {
 	wantTry(t, false, held, err)
 	held, err = p.UpdateLeaseTime(t.Context(), id, time.Hour)
 	wantTry(t, false, held, err)
+	_, held, err = p.LeaseTime(t.Context(), id)
+	wantTry(t, false, held, err)
 }
 
 // What is not allowed is an ErrInvalid, and a server that does not answer leaves unknown what it may have done.
@@ -83,10 +94,11 @@ func TestErrorsOfPermits(t *testing.T) {
 	p := newClient(t, s).PermitExpirableSemaphore("a", 1)
 	_, number := p.TrySetPermits(t.Context(), -1)
 	_, id := p.TryReleaseID(t.Context(), "none")
+	_, _, leaseOf := p.LeaseTime(t.Context(), "none")
 	_, lease := p.UpdateLeaseTime(t.Context(), strings.Repeat("0", 32), time.Millisecond)
 	for call, err := range map[string]error{
 		"TrySetPermits": number, "TryReleaseID": id, "UpdateLeaseTime": lease,
-		"SetPermits": p.SetPermits(t.Context(), -1),
+		"SetPermits": p.SetPermits(t.Context(), -1), "LeaseTime": leaseOf,
 	} {
 		if !errors.Is(err, leasehold.ErrInvalid) {
 			t.Errorf("%s: %v, want an ErrInvalid", call, err)

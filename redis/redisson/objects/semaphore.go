@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/redis/redisson"
@@ -82,6 +83,16 @@ func (s *Semaphore) AddPermits(ctx context.Context, n int) error {
 func (s *Semaphore) TrySetPermits(ctx context.Context, n int) (made bool, _ error) {
 	err := s.ask(ctx, "set permits of", func(ctx context.Context) (err error) {
 		made, err = s.inner.TrySetPermits(ctx, n)
+		return err
+	})
+	return made, err
+}
+
+// TrySetPermitsFor is TrySetPermits for a semaphore that is gone when d has passed, 1 ms at least, whoever has permits:
+// trySetPermits(n, timeToLive) in Redisson. A release that comes later makes it anew, without an end.
+func (s *Semaphore) TrySetPermitsFor(ctx context.Context, n int, d time.Duration) (made bool, _ error) {
+	err := s.ask(ctx, "set permits of", func(ctx context.Context) (err error) {
+		made, err = s.inner.TrySetPermitsFor(ctx, n, d)
 		return err
 	})
 	return made, err

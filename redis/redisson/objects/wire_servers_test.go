@@ -18,9 +18,7 @@ var ofServers = append(
 )
 
 // ofCluster are more of those: fair locks wait there.
-var ofCluster = append(slices.Clone(ofServers), redissonwire.Deviation{
-	Why: "A waiter in Go has a shorter deadline, and puts it off.", Line: `^[kw] .*redisson_lock_(queue|timeout):.*`,
-})
+var ofCluster = append(slices.Clone(ofServers), ofFair[4:]...)
 
 // What was recorded of a real Redisson on a Cluster, where it publishes sharded messages, and on a master with a
 // replica is played on objects: see [TestObjectsWriteWhatRedissonWrites].
