@@ -128,6 +128,10 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 		case driver.IsPermanent(err) || errors.Is(err, ctx.Err()):
 			return 0, true
 		}
+		if _, unconfirmed := errors.AsType[*unconfirmedError](err); unconfirmed {
+			// The permits are given back, of which a message tells. Let somebody else have them who needs no replica.
+			sleep(ctx, pollUnnotified)
+		}
 		failures, failed = failures+1, err
 		return min(minPollInterval<<min(failures, 10), pollUnnotified), ctx.Err() != nil
 	})
@@ -138,6 +142,16 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 		return &WaitError{ctx.Err(), failed}
 	}
 	return ctx.Err()
+}
+
+// sleep returns when a time has passed, or ctx has ended.
+func sleep(ctx context.Context, d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // WaitError says that a wait has ended with its context, while the server could not be reached.

@@ -7,6 +7,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import org.redisson.api.RFencedLock;
 import org.redisson.api.RLock;
+import org.redisson.client.RedisException;
 
 /** Locks and unlocks one name again and again in the calling thread, and measures how long that takes. */
 final class Turns {
@@ -50,6 +51,11 @@ final class Turns {
                 take();
             } catch (InterruptedException e) {
                 return false;
+            } catch (RedisException e) {
+                if (e.getCause() instanceof InterruptedException) { // while the server's answer was awaited
+                    return false;
+                }
+                throw e;
             }
             long granted = System.nanoTime();
             if (register != null) {
