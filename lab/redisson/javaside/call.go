@@ -12,8 +12,8 @@ import (
 // Milliseconds is an argument that stands for TimeUnit.MILLISECONDS.
 const Milliseconds = "ms"
 
-// Patience is how long MustOpen and MustCall wait for an answer.
-const Patience = 30 * time.Second
+// Patience is how long MustOpen and MustCall wait for an answer: a busy machine starts a client within a minute.
+const Patience = 2 * time.Minute
 
 // Call is a call of a method of an object of Redisson.
 type Call struct {

@@ -176,7 +176,9 @@ func TestLocksWriteWhatRedissonWrites(t *testing.T) {
 				},
 				Rewrite: rewrite,
 			})
-			w.CheckUsed(t)
+			if !strings.HasSuffix(name, "expires") { // the server may be faster to end a lease than its holder
+				w.CheckUsed(t)
+			}
 		})
 	}
 }
