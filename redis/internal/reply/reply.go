@@ -86,8 +86,8 @@ func (r *refusal) Error() string { return r.text }
 
 func (r *refusal) Unwrap() error { return r.err }
 
-// scriptPosition matches the script hash and line that the server appends to an error.
-var scriptPosition = regexp.MustCompile(` script: [0-9a-f]{40}, on @user_script:\d+\.$`)
+// scriptPosition matches the script hash and line that the server appends to an error: Valkey 9 the line alone.
+var scriptPosition = regexp.MustCompile(` script: ([0-9a-f]{40}, )?on @user_script:\d+\.$`)
 
 // readable returns the text of a reply without what helps nobody but the author of a script.
 func readable(reply redis.Error) string {
