@@ -92,6 +92,9 @@ func growth(b, tables *strings.Builder, all []work.Growth, pictures map[string]s
 		if g.Failed != "" {
 			fmt.Fprintf(b, "\n**Failed**: %s\n", g.Failed)
 		}
+		if g.LeftOut != "" {
+			fmt.Fprintf(b, "\nLeft out: %s\n", g.LeftOut)
+		}
 		if svg, ok := curves(g); ok {
 			pictures[g.Name+".svg"] = svg
 			fmt.Fprintf(b, "\n![turns, and the server's time](%s/%s.svg)\n", plots, g.Name)

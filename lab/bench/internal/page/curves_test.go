@@ -13,10 +13,11 @@ func TestWhatGrowsIsDrawnAndListed(t *testing.T) {
 	d.Growth = []work.Growth{{Name: "growth-names", About: "clients want names", Axis: "names", Points: []work.Point{
 		{At: 1, Turns: 10_000, Server: 40, Script: 20, Long: 0.01, Longest: 0.5},
 		{At: 1000, Turns: 20_000, Server: 30, Script: 15, Long: 2, Longest: 4},
-	}}, {Name: "growth-held", About: "leases", Axis: "leases", Failed: "all were lost"}}
+	}}, {Name: "growth-held", About: "leases", Axis: "leases", Failed: "all were lost", LeftOut: "10 and more"}}
 	text, tables, pictures := render(d, "../figures.md")
 	for _, want := range []string{"## On one Redis server as it grows", "(#on-one-redis-server-as-it-grows)",
-		"### growth-names\n\nClients want names.", "(plots/growth-names.svg)", "**Failed**: all were lost"} {
+		"### growth-names\n\nClients want names.", "(plots/growth-names.svg)", "**Failed**: all were lost",
+		"Left out: 10 and more"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}

@@ -30,6 +30,9 @@ func printGrowth(to io.Writer, g work.Growth) {
 	if g.Failed != "" {
 		fmt.Fprintf(to, "  FAILED %s\n", g.Failed)
 	}
+	if g.LeftOut != "" {
+		fmt.Fprintf(to, "  LEFT OUT %s\n", g.LeftOut)
+	}
 	t := tabwriter.NewWriter(to, 0, 0, 3, ' ', 0)
 	defer t.Flush()
 	for _, line := range GrowthTable(g) {

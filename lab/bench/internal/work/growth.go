@@ -21,6 +21,8 @@ type Growth struct {
 	Axis   string  `json:"axis"` // what grows
 	Points []Point `json:"points"`
 	Failed string  `json:"failed,omitempty"`
+	// LeftOut says from which size on nothing could be measured on this machine.
+	LeftOut string `json:"left_out,omitempty"`
 }
 
 // Point is what turns cost at one size.
@@ -38,6 +40,12 @@ type Point struct {
 	// Unanswered counts calls that the server did not answer in time, mostly when all begin at once. They are repeated.
 	Unanswered int `json:"unanswered"`
 }
+
+// errNotReady means that the machine is too small for a size.
+var errNotReady = errors.New("not all had begun")
+
+// readyLimit is how long it may take until all have begun.
+const readyLimit = 2 * time.Minute
 
 // MaxLong is the share of scripts that may take over a millisecond at any size, in percent: on a machine that runs
 // other programs, too, even the shortest script may be interrupted.
@@ -85,6 +93,11 @@ func (r *Runner) Grow(ctx context.Context, largest int, d time.Duration) (all []
 			}
 			r.Log("%s: %d", k.name, size)
 			p, err := r.point(ctx, redis, k, size, d)
+			if errors.Is(err, errNotReady) {
+				g.LeftOut = fmt.Sprintf("%d and more %s: %v", size, k.axis, err)
+				r.Log("left out: %s", g.LeftOut)
+				break
+			}
 			if err != nil {
 				g.Failed = fmt.Sprintf("%s at %d: %v", k.name, size, err)
 				r.Log("failed: %s", g.Failed)
@@ -146,7 +159,12 @@ func (r *Runner) point(ctx context.Context, at *servers.Redis, k growthKind, siz
 			return err
 		}
 	}
-	if err := ready(all.ctx); err != nil {
+	waiting, cancel := context.WithTimeout(all.ctx, readyLimit)
+	defer cancel()
+	if err := ready(waiting); err != nil {
+		if all.ctx.Err() == nil && waiting.Err() != nil {
+			return p, fmt.Errorf("%w in %v: %w", errNotReady, readyLimit, err)
+		}
 		return p, err
 	}
 	var u usage

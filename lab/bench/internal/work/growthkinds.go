@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/checker"
 	"github.com/leasehold-go/leasehold/lab/bench/internal/lib"
 )
@@ -37,6 +38,10 @@ var growthKinds = []growthKind{
 		axis: "waiters", sizes: []int{1, 10, 100, 1000, 10_000, 100_000}, open: growWaiters,
 	},
 }
+
+// arrivalPause is the time from one waiter's arrival to the next one's. A waiter asks a few times at first. If a
+// hundred thousand came at once, the server would not answer in time.
+const arrivalPause = 400 * time.Microsecond
 
 // shared is a name that many want. Its checker watches it.
 type shared struct {
@@ -141,20 +146,27 @@ func growWaiters(ctx context.Context, e Env, size int) (*turnTakers, error) {
 	if err != nil {
 		return nil, errors.Join(err, end())
 	}
+	came := make([]bool, size+1) // each is its worker's own
 	return &turnTakers{workers: size + 1, close: end,
 		turn: func(ctx context.Context, i int) error {
+			if !came[i] {
+				came[i] = true
+				if err := pause(ctx, time.Duration(i)*arrivalPause); err != nil {
+					return err
+				}
+			}
 			return name.turn(i, func(string) (lib.Held, error) { return lock(ctx, i) })
 		},
 		ready: func(ctx context.Context) error {
 			for {
 				n, err := crowds[0].Waiting(ctx, name.name)
-				if err != nil {
+				if err != nil && !errors.Is(err, leasehold.ErrUnavailable) {
 					return errors.Join(err, first.Release())
 				}
 				if n > size {
 					return errors.Join(first.Release(), pause(ctx, time.Second/10))
 				}
-				if err := pause(ctx, 20*time.Millisecond); err != nil {
+				if err := pause(ctx, 20*time.Millisecond+time.Duration(size)*time.Microsecond); err != nil {
 					return errors.Join(err, first.Release())
 				}
 			}
