@@ -18,6 +18,7 @@ type hold struct {
 	tokens  int32
 	mode    driver.Mode
 	recall  func() (inUse bool) // Request.Recall
+	passed  *waiter             // the waiter to which the name was passed as this owner; nil if it was not
 }
 
 func (h *hold) grant() driver.Grant {

@@ -28,7 +28,7 @@ func (e *Engine) serveLocked(s *shard, name string, en *entry) {
 			w := q.head
 			q.remove(w)
 			w.grant = e.grantLocked(en, &w.request, now).grant()
-			w.grant.Start = start
+			w.grant.Start, w.behind = start, q.next()
 			close(w.ready)
 		}
 	}

@@ -13,8 +13,9 @@ type waiter struct {
 
 	// ready is closed when the waiter leaves the queue: with a grant, or without one if the owner was released. The
 	// grant does not change after that.
-	ready chan struct{}
-	grant driver.Grant
+	ready  chan struct{}
+	grant  driver.Grant
+	behind *quorumnode.Next // who waited behind it then
 }
 
 // queue holds the waiters for one name, in order. It exists while there are any. A nil queue is empty.

@@ -2,7 +2,6 @@ package memory
 
 import (
 	"context"
-	"errors"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
@@ -16,29 +15,8 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // WaitFrom implements [quorumnode.Node].
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
-	r.Join, r.MaxWaiters = true, 0
-	for ctx.Err() == nil {
-		start := driver.Now()
-		grant, w, err := e.takeOrRecall(&r)
-		if err == nil {
-			grant.Start = start
-			return grant, nil
-		}
-		if held, lingers := errors.AsType[*driver.HeldError](err); r.Probe && !(lingers && held.Lingers) {
-			e.leave(r.Request)
-			return driver.Grant{}, driver.ErrHeld
-		}
-		select {
-		case <-w.ready:
-			if w.grant.Token != 0 {
-				return w.grant, nil
-			}
-			// A Release removed the place: join again.
-		case <-ctx.Done():
-		}
-	}
-	e.leave(r.Request)
-	return driver.Grant{}, driver.NoEffect(ctx.Err())
+	granted, err := e.WaitForGrant(ctx, r)
+	return granted.Grant, err
 }
 
 // leave makes sure that the owner of a request neither holds nor waits.

@@ -52,6 +52,8 @@ type Engine struct {
 	// confirmed. Their release keeps the head of the queue for the next owner of the same call. Removed when the core
 	// releases them.
 	spentAtHead keyset.Set[string]
+	// Releases what was passed to a waiter that has given up; nil unless the engine is a node of redlock.
+	releaseLeft func(k driver.Key, owner string)
 
 	opened *redisurl.Client // by Open; nil after New
 }
@@ -69,6 +71,7 @@ var (
 	_ driver.Wanter      = (*Engine)(nil)
 	_ driver.Latcher     = (*Engine)(nil)
 	_ quorumnode.Starter = (*Engine)(nil)
+	_ quorumnode.Passer  = (*Engine)(nil)
 )
 
 // New returns an engine on a go-redis client for a single server, for servers that Sentinels watch, or for a Cluster,
@@ -125,7 +128,7 @@ func New(client redis.UniversalClient, opts ...Option) (*Engine, error) {
 	e.initReadRouter()
 	e.process = hex.EncodeToString(id[:])
 	e.subscriptions = subscriptions.New(client, errEngineClosed, func(_, message string) { e.onMessage(message) })
-	e.waiters.init(e.unsubscribe)
+	e.waiters.init(e.forgetWaiter)
 	return e, nil
 }
 

@@ -78,6 +78,16 @@ var mutants = []overlay.Fault{
 			From: "return failedConn{why: &dialError{err}}, nil", To: "return nil, err"}},
 		Test: "TestOpenPrintsNothing/gone", Says: "failed to dial",
 	},
+	{
+		Name:  "lease of a passed name counted from the message",
+		Edits: []overlay.Edit{{File: "waiter.go", From: "max(surely, 0) - age", To: "max(surely, 0)"}},
+		Test:  "TestLeaseOfAPassedName", Says: "the lease counts from",
+	},
+	{
+		Name:  "waiter that has left forgotten, so that what it is passed is not released",
+		Edits: []overlay.Edit{{File: "pass.go", From: "\t\te.waiters.noteLeft(w)\n", To: ""}},
+		Test:  "TestPassThatComesTooLate", Says: "the quorum is told of",
+	},
 }
 
 // The source that each planted fault changes exists. make mutants checks that the faults are found.

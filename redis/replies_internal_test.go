@@ -141,7 +141,9 @@ func FuzzMessages(f *testing.F) {
 		f.Add(fmt.Sprintf("g 1 %d %d %d %d %d", numbers...))
 	}
 	for _, text := range []string{"", "g", "h 1 -1", "h 1 9223372036854775807", "h 1 -9223372036854775808", "? 1 1",
-		"g 1 1.5 1 1 1 1", "h 2 5 5 5"} {
+		"g 1 1.5 1 1 1 1", "h 2 5 5 5", "g 1 5 1 2000 1 1\x009 ~ab\x003000\x00text", "p 1 5 1 2000 1 1 40 owner",
+		"p 1 5 1 2000 1 1 -40 owner\x009 ~ab\x00-3000\x00text", "p 1 0 1 2000 1 1 40 owner",
+		"p 1 5 1 2000 1 1 4 \x01"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, message string) {

@@ -24,6 +24,10 @@ var (
 	joinQueueLua string
 	//go:embed scripts/release_to_head.lua
 	releaseToHeadLua string
+	//go:embed scripts/pass_steps.lua
+	passStepsLua string
+	//go:embed scripts/tell_next.lua
+	tellNextLua string
 	//go:embed scripts/shared.lua
 	sharedLua string
 	//go:embed scripts/exclusive.lua
@@ -64,6 +68,8 @@ const (
 	scriptGuardOpen
 	scriptNodeList
 	scriptBatch
+	scriptPass
+	scriptHandOver
 	scriptRemovalWrite
 	scriptRemovalsRead
 	scriptLeakFind
@@ -125,6 +131,10 @@ var (
 	checkMarkerLua string
 	//go:embed scripts/batch.lua
 	batchLua string
+	//go:embed scripts/pass.lua
+	passLua string
+	//go:embed scripts/hand_over.lua
+	handOverLua string
 	//go:embed scripts/removal_write.lua
 	removalWriteLua string
 	//go:embed scripts/removals_read.lua
@@ -162,6 +172,8 @@ var scriptSources = [scriptCount]*string{
 	scriptGuardOpen:        &guardOpenLua,
 	scriptNodeList:         &nodeListLua,
 	scriptBatch:            &batchLua,
+	scriptPass:             &passLua,
+	scriptHandOver:         &handOverLua,
 	scriptRemovalWrite:     &removalWriteLua,
 	scriptRemovalsRead:     &removalsReadLua,
 	scriptLeakFind:         &leakFindLua,
@@ -203,9 +215,9 @@ const (
 
 func (s script) grantPolicy() grantPolicy {
 	switch s {
-	case scriptTakeFree, scriptBatch:
+	case scriptTakeFree, scriptBatch, scriptPass:
 		return grantsWhenSent
-	case scriptTake, scriptTakeAll, scriptRelease, scriptDowngrade, scriptForce, scriptLeakSweep:
+	case scriptTake, scriptTakeAll, scriptRelease, scriptHandOver, scriptDowngrade, scriptForce, scriptLeakSweep:
 		return grantsUnlessClosed
 	}
 	return grantsNever
@@ -247,6 +259,7 @@ func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 		"QUEUE_KEPT_FOR":       formatInt(queueKeptFor.Milliseconds()),
 		"LONGEST_TTL":          formatInt(longestTTL.Milliseconds()),
 		"BYTE_Q":               formatInt('q'),
+		"BYTE_TILDE":           formatInt(int64(nodeProcess[0])),
 		"MAX_TOKEN":            formatInt(driver.MaxToken),
 		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
 		"LINGERS":              formatInt(-answerLingers),
@@ -329,6 +342,8 @@ var includes = strings.NewReplacer(
 	"-- use exclusive.lua\n", exclusiveLua,
 	"-- use join_queue.lua\n", joinQueueLua,
 	"-- use release_to_head.lua\n", releaseToHeadLua,
+	"-- use pass_steps.lua\n", passStepsLua,
+	"-- use tell_next.lua\n", tellNextLua,
 	"-- use shared.lua\n", sharedLua,
 	"-- use leak_checks.lua\n", leakChecksLua,
 	"-- use token_ttl.lua\n", tokenTTLLua,

@@ -14,13 +14,15 @@ import (
 )
 
 // uncontendedRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait, or
-// does both. Its scripts are short: take_free.lua and release_free.lua, or batch.lua for several requests.
+// does both, or passes one to another owner. Its scripts are short: take_free.lua, release_free.lua and pass.lua, or
+// batch.lua for several requests.
 type uncontendedRequest struct {
 	kind      requestKind
-	names     redisKeys // the scripts need the value's key and, for a take, the token's key
-	value     string    // take: what to store; release: the owner
+	names     redisKeys // the scripts need the value's key and, unless they release, the token's key
+	value     string    // what to store; release: the owner
+	holder    string    // pass: the owner that holds
 	ttlMillis int64     // ms
-	floorText string    // take: the smallest token allowed
+	floorText string    // the smallest token allowed
 	lastText  string    // take of several tokens: the last one, if the first is the smallest
 	releases  string    // take: an owner that is released before, or empty
 	deadline  time.Time // the request is useless after this
@@ -36,6 +38,7 @@ type requestKind int
 const (
 	releaseRequest requestKind = iota
 	takeRequest
+	passRequest
 )
 
 // script returns the script that handles this request alone.
@@ -45,13 +48,18 @@ func (r *uncontendedRequest) script() script {
 		return scriptBatch
 	case r.kind == takeRequest:
 		return scriptTakeFree
+	case r.kind == passRequest:
+		return scriptPass
 	}
 	return scriptReleaseFree
 }
 
 // args appends the request's arguments to a script call, without those of a release before a take.
 func (r *uncontendedRequest) args(call scriptCall) scriptCall {
-	if call = append(call, &r.value); r.kind == takeRequest {
+	if r.kind == passRequest {
+		call = append(call, &r.holder)
+	}
+	if call = append(call, &r.value); r.kind != releaseRequest {
 		call = append(call, &r.ttlMillis, &r.floorText)
 	}
 	if r.lastText != "" {
@@ -66,7 +74,7 @@ func (r *uncontendedRequest) call() scriptCall {
 	if r.releases != "" {
 		return appendBatch(call, r)
 	}
-	if call = append(call, &r.names.value); r.kind == takeRequest {
+	if call = append(call, &r.names.value); r.kind != releaseRequest {
 		call = append(call, &r.names.token)
 	}
 	call[2] = len(call) - 3
@@ -84,10 +92,10 @@ func (r *uncontendedRequest) released() *string {
 	return nil
 }
 
-// appendBatch appends the keys and arguments of batch.lua: all releases, and then all takes. The first three words of
-// the call are there.
+// appendBatch appends the keys and arguments of batch.lua: all releases, then all takes, then all passes, as the
+// requests are sorted. The first three words of the call are there.
 func appendBatch(call scriptCall, requests ...*uncontendedRequest) scriptCall {
-	releases := 0
+	releases, takes := 0, 0
 	for _, r := range requests {
 		if r.released() != nil {
 			call = append(call, &r.names.value)
@@ -95,19 +103,23 @@ func appendBatch(call scriptCall, requests ...*uncontendedRequest) scriptCall {
 		}
 	}
 	for _, r := range requests {
-		if r.kind == takeRequest {
+		switch r.kind {
+		case takeRequest:
+			takes++
+			call = append(call, &r.names.value, &r.names.token)
+		case passRequest:
 			call = append(call, &r.names.value, &r.names.token)
 		}
 	}
 	call[2] = len(call) - 3
-	call = append(call, releases)
+	call = append(call, releases, takes)
 	for _, r := range requests {
 		if owner := r.released(); owner != nil {
 			call = append(call, owner)
 		}
 	}
 	for _, r := range requests {
-		if r.kind == takeRequest {
+		if r.kind != releaseRequest {
 			call = r.args(call)
 		}
 	}
@@ -117,27 +129,27 @@ func appendBatch(call scriptCall, requests ...*uncontendedRequest) scriptCall {
 // batchAnswers returns the answer to each request of a batch, from those of batch.lua. It reports false if there are
 // too few or too many.
 func batchAnswers(answers []any, requests []*uncontendedRequest) ([]any, bool) {
-	releases, takes := 0, 0
+	releases, others := 0, 0
 	for _, r := range requests {
 		if r.released() != nil {
 			releases++
 		}
-		if r.kind == takeRequest {
-			takes++
+		if r.kind != releaseRequest {
+			others++
 		}
 	}
-	if len(answers) != releases+takes {
+	if len(answers) != releases+others {
 		return nil, false
 	}
-	ofReleases, ofTakes := answers[:releases], answers[releases:]
+	ofReleases, ofOthers := answers[:releases], answers[releases:]
 	list := make([]any, len(requests))
 	for i, r := range requests {
 		if r.released() != nil {
 			list[i], ofReleases = ofReleases[0], ofReleases[1:]
 		}
-		if r.kind == takeRequest {
-			answer := ofTakes[0]
-			if ofTakes = ofTakes[1:]; r.releases != "" {
+		if r.kind != releaseRequest {
+			answer := ofOthers[0]
+			if ofOthers = ofOthers[1:]; r.releases != "" {
 				answer = []any{list[i], answer}
 			}
 			list[i] = answer

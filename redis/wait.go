@@ -15,6 +15,9 @@ import (
 // errNoAnswer ends a request that the server leaves unanswered.
 var errNoAnswer = errors.New("redis: no answer in time")
 
+// errReleased ends a wait whose owner was released meanwhile.
+var errReleased = errors.New("redis: released while it waited")
+
 // answerTimeout is how long a poll, or one step of reading, may take.
 const answerTimeout = 5 * time.Second
 
@@ -25,9 +28,15 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 
 // WaitFrom implements [quorumnode.Node]. It is Wait, with a floor for the token that only redlock sets.
 func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	granted, err := e.waitForGrant(ctx, r)
+	return granted.Grant, err
+}
+
+// waitForGrant is WaitFrom. It also returns what only redlock needs of a grant.
+func (e *Engine) waitForGrant(ctx context.Context, r quorumnode.Request) (granted quorumnode.Grant, _ error) {
 	r.Join, r.MaxWaiters = true, 0
 	if err := e.unsent.NoteSent(r.Owner); err != nil {
-		return driver.Grant{}, err
+		return granted, err
 	}
 	n := e.names(r.Key)
 	timer := time.NewTimer(0)
@@ -40,18 +49,22 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		case <-w.wake:
 		case <-timer.C:
 		case <-ctx.Done():
-			return driver.Grant{}, driver.NoEffect(ctx.Err())
+			return granted, driver.NoEffect(ctx.Err())
 		}
 		if r.Probe && w.isInUse() {
-			return driver.Grant{}, driver.ErrHeld
+			return granted, driver.ErrHeld
 		}
 		received, rescheduled := w.whyWoken()
 		if received != nil && e.replicas == 0 {
-			e.waiters.remove(r.Owner)
 			if received.wantedByOthers {
 				e.wantedByOthers.Add(r.Key)
 			}
-			return received.grant, nil
+			if owner := received.grant.Owner; w.takeLeft() != owner {
+				return granted, errReleased // and what was passed is released, too
+			}
+			e.waiters.remove(r.Owner)
+			granted.Grant, granted.Agreed, granted.Next = received.grant, received.agreed, received.next
+			return granted, nil
 		}
 		if rescheduled {
 			continue
@@ -59,9 +72,11 @@ func (e *Engine) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Gra
 		// A request that was left may have dropped the waiter. Add it here and not in a poll, which may go on after
 		// this has returned.
 		w = e.waiters.add(r.Owner, r.Key)
+		granted.Polled = true
 		g, err := e.pollOnce(ctx, r, n, w)
 		if !errors.Is(err, driver.ErrHeld) || w.isRefusedAsClosed() != toldClosed {
-			return g, err // perhaps a new reason
+			granted.Grant = g
+			return granted, err // perhaps a new reason
 		}
 	}
 }
@@ -100,13 +115,17 @@ func (e *Engine) onMessage(text string) {
 	}
 	w := e.waiters.findTicket(m.ticket, m.isGrant)
 	switch {
+	case w == nil && m.grant.Owner != "" && e.releaseLeft != nil:
+		if k, left := e.waiters.takeLeft(m.ticket); left {
+			e.releaseLeft(k, m.grant.Owner)
+		}
 	case w == nil: // it has given up; the core releases
 	case !m.isGrant:
 		w.notePollIn(m.pollIn)
 	case m.grant.Tokens == 0:
 		w.wakeUp() // no script sends that: poll to find out
 	default:
-		w.noteGranted(messageGrant{grant: m.grant, wantedByOthers: m.wantedByOthers}, m.grantedAt)
+		w.noteGranted(messageGrant{grant: m.grant, wantedByOthers: m.wantedByOthers, next: m.next}, m.grantedAt, m.age)
 	}
 }
 
@@ -119,13 +138,20 @@ type message struct {
 	grant          driver.Grant // its Tokens are 0 if it is not valid
 	grantedAt      int64        // ms, on the server's clock
 	wantedByOthers bool         // others wait behind the waiter
+	next           *quorumnode.Next
+	age            time.Duration // if the name was passed: how long before grantedAt the lease began
 
 	pollIn time.Duration // negative is as late as it may be
 }
 
 // parseMessage reads a message, and reports whether it is one to a waiter.
 func parseMessage(text string) (m message, ok bool) {
+	text, rest, _ := strings.Cut(text, "\x00")
 	words := strings.Fields(text)
+	passed := len(words) == 9 && words[0] == "p"
+	if passed {
+		m.grant.Owner, words = words[8], words[:8]
+	}
 	if len(words) < 3 {
 		return m, false
 	}
@@ -137,19 +163,29 @@ func parseMessage(text string) (m message, ok bool) {
 		}
 		numbers[i] = n
 	}
-	m.isGrant, m.ticket = words[0] == "g", words[1]
+	m.isGrant, m.ticket = passed || words[0] == "g", words[1]
 	if !m.isGrant {
 		m.pollIn = luascript.Duration(numbers[0])
 		return m, words[0] == "h"
 	}
-	if len(numbers) != 5 {
+	if passed && len(numbers) == 6 {
+		m.age, numbers = luascript.Duration(max(numbers[5], 0)), numbers[:5]
+	}
+	if len(numbers) != 5 || passed && checkOwner(m.grant.Owner) != nil {
 		return m, false
 	}
 	ttl := luascript.Duration(numbers[2])
 	g, err := newGrant(numbers[0], numbers[1], driver.Request{Tokens: int(min(numbers[1], maxTokensPerGrant))})
 	if err == nil && ttl > 0 {
-		m.grant, m.grant.TTL = g, ttl
+		g.Owner, g.TTL = m.grant.Owner, ttl
+		m.grant = g
 	}
 	m.grantedAt, m.wantedByOthers = numbers[3], numbers[4] > 0
+	if behind := strings.SplitN(rest, "\x00", 3); len(behind) == 3 {
+		if ttl, err := strconv.ParseInt(behind[1], 10, 64); err == nil && ttl > 0 {
+			m.next = &quorumnode.Next{Waiter: behind[0], TTL: luascript.Duration(ttl), Holder: behind[2],
+				ServerMillis: m.grantedAt, Received: driver.Now()}
+		}
+	}
 	return m, true
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis/internal/subscriptions"
 )
 
@@ -41,6 +42,10 @@ type waiter struct {
 type messageGrant struct {
 	grant          driver.Grant
 	wantedByOthers bool // others wait behind it
+
+	// Only on a node of redlock:
+	agreed bool             // it was passed with a majority of nodes, and Start is known
+	next   *quorumnode.Next // who waits behind; nil if that is not known
 }
 
 // Waiters poll even if they are notified, in case a message was lost or somebody has died.
@@ -136,22 +141,27 @@ func (w *waiter) notePollIn(d time.Duration) {
 }
 
 // noteGranted notes the first grant that a message brings. at is the time of the grant on the server's clock, in
-// milliseconds.
-func (w *waiter) noteGranted(received messageGrant, at int64) {
+// milliseconds. Its lease counts from age before.
+func (w *waiter) noteGranted(received messageGrant, at int64, age time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.rescheduled = false // if the grant does not count, or not yet, the waiter polls
 	w.wakeUp()
-	received.grant.Start = w.sentBefore
+	received.agreed = received.grant.Owner != ""
+	received.grant.Start = w.sentBefore.Add(-age)
 	if w.answers > 0 {
 		// Since the latest answer, as much time has passed here as on the server, except for clock drift.
 		passed := time.Duration(at-w.serverMillis) * time.Millisecond
 		surely := passed - clockDrift(passed)
 		if !w.messagesLostAt.IsZero() || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
-			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again.
-			return
+			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again; but
+			// only the message says as which owner the waiter was passed the name.
+			if !received.agreed {
+				return
+			}
+			received.agreed = false
 		}
-		received.grant.Start = w.sentBefore.Add(max(surely, 0))
+		received.grant.Start = w.sentBefore.Add(max(surely, 0) - age)
 	}
 	if w.granted == nil { // anybody who has seen the first message could forge another
 		w.granted = &received
@@ -190,7 +200,11 @@ func (w *waiter) noteMessagesLost() {
 func (w *waiter) whyWoken() (granted *messageGrant, rescheduled bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	granted, rescheduled, w.rescheduled = w.granted, w.rescheduled, false
+	if w.granted != nil {
+		copied := *w.granted // takeLeft changes it
+		granted = &copied
+	}
+	rescheduled, w.rescheduled = w.rescheduled, false
 	return granted, rescheduled
 }
 

@@ -43,7 +43,7 @@ func TestGrantNeverStartsTooLate(t *testing.T) {
 	} {
 		w := &waiter{wake: make(chan struct{}, 1)}
 		c.before(w)
-		w.noteGranted(messageGrant{}, c.at)
+		w.noteGranted(messageGrant{}, c.at, 0)
 		switch got, rescheduled := w.whyWoken(); {
 		case len(w.wake) == 0:
 			t.Errorf("%s: the waiter was not woken", name)
@@ -62,7 +62,7 @@ func TestFirstGrantCounts(t *testing.T) {
 	w := &waiter{wake: make(chan struct{}, 1)}
 	w.noteRequest(driver.Now())
 	for _, token := range []uint64{64, 128} {
-		w.noteGranted(messageGrant{grant: driver.Grant{Token: token, Tokens: 1, TTL: time.Second}}, 0)
+		w.noteGranted(messageGrant{grant: driver.Grant{Token: token, Tokens: 1, TTL: time.Second}}, 0, 0)
 	}
 	if g, _ := w.whyWoken(); g == nil || g.grant.Token != 64 {
 		t.Errorf("the grant is %+v, want that of the first message", g)
@@ -75,7 +75,7 @@ func TestPollsAtOnceAfterAHint(t *testing.T) {
 	t.Parallel()
 	for name, then := range map[string]func(*waiter){
 		"the connection broke": (*waiter).noteMessagesLost,
-		"granted":              func(w *waiter) { w.noteGranted(messageGrant{}, 0) },
+		"granted":              func(w *waiter) { w.noteGranted(messageGrant{}, 0, 0) },
 	} {
 		w := &waiter{wake: make(chan struct{}, 1)}
 		w.notePollIn(time.Minute)

@@ -12,8 +12,8 @@ import (
 
 // waiters are the owners of this process that wait, or may wait.
 type waiters struct {
-	unsubscribe func(*waiter)
-	count       atomic.Int32 // how many waiters there are
+	forget func(*waiter) // called with each waiter that is removed
+	count  atomic.Int32  // how many waiters there are
 
 	mu         sync.Mutex
 	byOwner    map[string]*waiter
@@ -21,10 +21,11 @@ type waiters struct {
 	byNumber   map[string]*waiter // by the number of the ticket
 	byKey      map[driver.Key]int // how many wait for each
 	lastTicket uint64
+	left       map[string]driver.Key // by ticket, only on a node of redlock: waiters that have given up
 }
 
-func (ws *waiters) init(unsubscribe func(*waiter)) {
-	ws.unsubscribe = unsubscribe
+func (ws *waiters) init(forget func(*waiter)) {
+	ws.forget = forget
 	ws.byOwner, ws.byKey = map[string]*waiter{}, map[driver.Key]int{}
 	ws.byTicket, ws.byNumber = map[string]*waiter{}, map[string]*waiter{}
 }
@@ -93,6 +94,6 @@ func (ws *waiters) remove(owner string) {
 	}
 	ws.mu.Unlock()
 	if w != nil {
-		ws.unsubscribe(w)
+		ws.forget(w)
 	}
 }

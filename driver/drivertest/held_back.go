@@ -67,7 +67,6 @@ func (e *env) checkUntouched(h holding, inQueue ...*waiter) {
 			e.Errorf("token %d follows %d", g.Token, last)
 		}
 		last = g.Token
-		w.request.Owner = cmp.Or(g.Owner, w.request.Owner)
 		e.release(w.engine, w.request)
 	}
 	e.checkFree(h.engine, e.lock("name"))

@@ -1,6 +1,7 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -57,6 +58,7 @@ func (w *waiter) mustBeGranted() driver.Grant {
 	if w.grant.Start.IsZero() {
 		w.Error("Wait left Grant.Start zero")
 	}
+	w.request.Owner = cmp.Or(w.grant.Owner, w.request.Owner) // which the core continues as
 	return w.grant
 }
 
@@ -65,8 +67,9 @@ func (w *waiter) cancelAndCheck() {
 	w.Helper()
 	w.cancel()
 	w.awaitReturn()
-	if w.err == nil {
-		return // the grant came first
+	if w.err == nil { // the grant came first
+		w.request.Owner = cmp.Or(w.grant.Owner, w.request.Owner)
+		return
 	}
 	if !errors.Is(w.err, context.Canceled) {
 		w.Errorf("Wait with a cancelled context: %v, want context.Canceled", w.err)

@@ -3,6 +3,7 @@ package redlock
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
@@ -37,6 +38,30 @@ func (n *node) StartTake(ctx context.Context, r quorumnode.Request, done func(dr
 		}
 		n.Engine.StartTake(ctx, r, voted)
 	}()
+}
+
+// StartPass implements quorumnode.Passer.
+func (n *node) StartPass(ctx context.Context, p quorumnode.Pass, done func(passed bool, err error)) {
+	if !n.isReady() {
+		done(false, nil)
+		return
+	}
+	n.Engine.StartPass(ctx, p, func(passed bool, err error) {
+		if passed {
+			if without := n.checkVote(ctx, nil); without != nil {
+				// It may have had an effect, whatever the reason says.
+				passed, err = false, fmt.Errorf("passed by a server without a vote: %v", without)
+			}
+		}
+		done(passed, err)
+	})
+}
+
+// WaitForGrant implements quorumnode.Passer. What a server without a vote says of a majority does not count.
+func (n *node) WaitForGrant(ctx context.Context, r quorumnode.Request) (quorumnode.Grant, error) {
+	granted, err := n.Engine.WaitForGrant(ctx, r)
+	granted.Agreed = granted.Agreed && n.checkVote(ctx, nil) == nil
+	return granted, err
 }
 
 // beginTake notes a take that is to be sent when the returned function has initialized the server. That function fails

@@ -12,6 +12,7 @@
 --   RETENTION             ms: WithTokenRetention, how long the last token is kept
 --   EXTENSION_PERIOD      us of tokens: the expiry of the token's key is extended once in so many; RETENTION / 8
 --   BYTE_Q                the byte of the letter q, which ends the value of a name while somebody waits
+--   BYTE_TILDE            the byte of "~", with which the process of a waiter of redlock begins
 --   MAX_TOKEN             the largest token (driver.MaxToken)
 --   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
 --   LINGERS               what an answer of take_steps.lua is smaller by if the holder can be recalled (answerLingers)
@@ -46,7 +47,12 @@
 --   "?"     asks whether anybody listens: the number of receivers is the answer. From handOver and release_to_head.lua
 --           before they grant, and from take.lua and leak_checks.lua to waiters that seem to be gone.
 --   "g <ticket> <token> <tokens> <lease, ms> <granted, ms of this server's clock> <more than 0 if others still wait>"
---           The waiter holds now. From handOver, and from release_to_head.lua.
+--           The waiter holds now. From handOver, and from release_to_head.lua. To a process that begins with "~":
+--           also "\0<number of the ticket> <process>\0<ttl, ms>\0<text>" of the one behind it, if hand_over.lua could
+--           pass it the lock.
+--   "p <ticket> <token> 1 <lease, ms> <passed, ms of this server's clock> <1 if others still wait> <age> <owner>",
+--           and the same end: the waiter holds now, as that owner, with a majority of the nodes of redlock.
+--           The lease counts from <age> ms before. From hand_over.lua.
 --   "h <number of the ticket> <ms>"
 --           The waiter must poll in so many ms, because nothing may notify it before then; -1: as late as it may.
 --           From handOver and release_to_head.lua to a head that must wait: when the next lease ends. From notifySecond

@@ -3,6 +3,7 @@
 -- twice as many commands, and notify the next head in any case. That is not needed if the next head has joined only a
 -- moment ago: its first poll is still to come, and comes before FIRST_LEASE has passed since then (see pollPause).
 -- Texts are not converted to numbers and back, as that costs more than the commands.
+-- use tell_next.lua
 local function releaseToHead()
   local call, queue, info = redis.call, KEYS[3], KEYS[5]
   local value = call('GET', KEYS[1])
@@ -54,7 +55,8 @@ local function releaseToHead()
   value = head .. '\n' .. token .. ' ' .. tokens .. ' ' .. moment .. '000\n' .. text .. '\n' .. mark
   call('SET', KEYS[1], value, 'PX', ttl)
   redis.pcall(publish, channel .. process,
-    'g ' .. ticket .. ' ' .. token .. ' ' .. tokens .. ' ' .. ttl .. ' ' .. moment .. (second and ' 1' or ' 0'))
+    'g ' .. ticket .. ' ' .. token .. ' ' .. tokens .. ' ' .. ttl .. ' ' .. moment .. (second and ' 1' or ' 0')
+    .. (string.byte(process) == BYTE_TILDE and tellNext(records[3]) or ''))
   if second and (seen ~= joined or now < joined + 0 or now - joined > FIRST_LEASE) then
     redis.pcall(publish, channel .. secondProcess, 'h ' .. number .. ' ' .. ttl)
   end

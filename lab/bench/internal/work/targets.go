@@ -144,12 +144,13 @@ var FiveTargets = []Target{
 	{Workload: "five-many", Claim: "pairs/s, to redsync", Bound: atLeast(4), Value: func(f *Finder) stat.Summary {
 		return stat.Ratio(f.of("leasehold five", pairs), f.of("redsync five", pairs))
 	}},
-	{Workload: "five-crowd", Claim: "hand-overs/s, to one each 5 ms", Bound: atLeast(0.85),
+	{Workload: "five-crowd", Claim: "hand-overs/s, to one each 5 ms", Bound: atLeast(0.92),
 		Value: figure("leasehold five", rateToIdeal)},
 	{Workload: "five-crowd", Claim: "most to fewest turns of a waiter", Bound: atMost(1.3),
 		Value: figure("leasehold five", unfairness)},
 	{Workload: "five-crowd", Claim: "% of takes whose votes are split", Bound: atMost(5), Absolute: true,
 		Value: figure("leasehold five", splitVotes)},
+	fiveTurnsTo("five-turns-one", 1), fiveTurnsTo("five-turns-many", 1), fiveTurnsTo("five-turns-held", 3),
 	{Workload: "five-stopped", Claim: "p50 of a pair, to that while all were well", Bound: atMost(1.3),
 		Value: figure("leasehold five", p50ToWell)},
 	{Workload: "five-stopped", Claim: "p99 of a pair, to that while all were well", Bound: atMost(1.3),
@@ -158,6 +159,14 @@ var FiveTargets = []Target{
 		Value: figure("leasehold five", p50ToWell)},
 	{Workload: "five-blackholed", Claim: "p99 of a pair, to that while all were well", Bound: atMost(1.3),
 		Value: figure("leasehold five", p99ToWell)},
+}
+
+// fiveTurnsTo returns the target for the rate of turns: at least the given times that of redsync.
+func fiveTurnsTo(workload string, times float64) Target {
+	return Target{Workload: workload, Claim: "turns/s, to redsync", Bound: atLeast(times),
+		Value: func(f *Finder) stat.Summary {
+			return stat.Ratio(f.of("leasehold five", turnRate), f.of("redsync five", turnRate))
+		}}
 }
 
 // Targets lists all targets.

@@ -111,6 +111,11 @@ func (s *calls) usableOwner(c *call) *owner {
 		c.current.ballotLost = false
 		return c.current
 	}
+	return s.replaceOwnerLocked(c, newOwner())
+}
+
+// replaceOwnerLocked has a call ask as another owner from now on. Both mutexes are held.
+func (s *calls) replaceOwnerLocked(c *call, name string) *owner {
 	c.current.spent = true
 	if c.current.name != c.owner {
 		delete(s.byOwner, c.current.name)
@@ -122,9 +127,24 @@ func (s *calls) usableOwner(c *call) *owner {
 		}
 	}
 	c.past = past
-	c.current = &owner{call: c, name: newOwner(), nodes: make([]nodeState, c.nodes)}
+	c.current = &owner{call: c, name: name, nodes: make([]nodeState, c.nodes)}
 	s.byOwner[c.current.name] = c
 	return c.current
+}
+
+// adopt has a call go on as an owner to which a name was passed for it. If the caller has released the call by now,
+// that owner is spent.
+func (s *calls) adopt(c *call, name string) *owner {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o := s.replaceOwnerLocked(c, name)
+	o.spent = c.released
+	for i := range o.nodes {
+		o.nodes[i].mayHold = true
+	}
+	return o
 }
 
 // acceptGrant reports whether the grant of a majority may become a lease: its owner must not have been released

@@ -13,9 +13,12 @@ type fanOut struct {
 	answerQueue
 	engine  *Engine
 	release driver.Release // if the request is one
-	pending int
-	yes, no int
-	votes   []Vote
+	// wasPassed says that the name was passed to the owner that is released. On a node where it does not hold, that may
+	// still be to come.
+	wasPassed bool
+	pending   int
+	yes, no   int
+	votes     []Vote
 }
 
 func (e *Engine) newFanOut() *fanOut {
@@ -33,7 +36,17 @@ func (f *fanOut) send(ctx context.Context, n *node, request func(ctx context.Con
 // askRelease asks one node for the release.
 func (f *fanOut) askRelease(ctx *deadlineContext, n *node) {
 	f.pending++
-	f.engine.startRelease(ctx, n, f.release, func(err error) { f.add(answer{node: n, err: err}) })
+	f.startRelease(ctx, n)
+}
+
+// startRelease is askRelease for an answer that is counted as pending already.
+func (f *fanOut) startRelease(ctx *deadlineContext, n *node) {
+	f.engine.startRelease(ctx, n, f.release, func(err error) {
+		if f.wasPassed && driver.IsNo(err) {
+			f.engine.releaseLater(n, f.release)
+		}
+		f.add(answer{node: n, err: err})
+	})
 }
 
 // awaitAnswers counts answers until enough says so, or all nodes have answered, or they take too long. Its

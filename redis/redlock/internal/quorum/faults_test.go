@@ -56,7 +56,8 @@ func (c *client) drawDelivery(node int, method, owner string) delivery {
 			d.replyDelay /= 8
 		}
 	}
-	if !s.noClockAdvances && strings.HasPrefix(method, "take") && chance.IntN(8) == 0 {
+	if grants := strings.HasPrefix(method, "take") || strings.HasPrefix(method, "pass"); grants && !s.noClockAdvances &&
+		chance.IntN(8) == 0 {
 		d.clockJump = 2 * s.ttl // so that keys expire while their owners are still at work
 	}
 	if chance.Float64() < bad {

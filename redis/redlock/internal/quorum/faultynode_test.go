@@ -1,6 +1,7 @@
 package quorum
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -19,6 +20,9 @@ type faultyNode struct {
 	skew time.Duration // of the client's wall clock, from which the token floor comes
 	rule *ownerRule
 	name string // of the node
+	left func(k driver.Key, owner string)
+
+	notePassed func() // nil: nobody counts what the node passes on to a waiter
 }
 
 var _ Node = (*faultyNode)(nil)
@@ -122,16 +126,21 @@ func (n *faultyNode) Wait(ctx context.Context, r driver.Request) (driver.Grant, 
 	return n.WaitFrom(ctx, quorumnode.Request{Request: r})
 }
 
-// WaitFrom leaves the queue when ctx ends, or joins it only then, and stays there. When the connection breaks it asks
-// again, as the engine redis does, and may find that the node grants nothing now.
 func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver.Grant, error) {
+	turn, err := n.WaitForGrant(ctx, r)
+	return turn.Grant, err
+}
+
+// WaitForGrant leaves the queue when ctx ends, or joins it only then, and stays there. When the connection breaks it
+// asks again, as the engine redis does, and may find that the node grants nothing now.
+func (n *faultyNode) WaitForGrant(ctx context.Context, r quorumnode.Request) (none quorumnode.Grant, _ error) {
 	n.rule.checkTake(r.Owner, n.name)
 	r = n.skewed(r)
 	d := n.plan(ctx, "wait", r.Owner)
 	connection := n.node.connection()
 	if d.lost {
 		<-ctx.Done()
-		return driver.Grant{}, ctx.Err()
+		return none, ctx.Err()
 	}
 	arrive := time.NewTimer(d.requestDelay)
 	defer arrive.Stop()
@@ -146,7 +155,7 @@ func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver
 				_, _ = n.node.take(e, r)
 			}
 		}()
-		return driver.Grant{}, ctx.Err()
+		return none, ctx.Err()
 	}
 	g, err := n.waitThere(ctx, r, connection)
 	for errors.Is(err, errCut) && connection != n.node.connection() {
@@ -156,37 +165,51 @@ func (n *faultyNode) WaitFrom(ctx context.Context, r quorumnode.Request) (driver
 	if err != nil {
 		return g, err
 	}
-	n.node.noteGrant(driver.Hold{Key: r.Key, Owner: r.Owner}, g.Token, r.Tokens)
+	n.node.noteGrant(driver.Hold{Key: r.Key, Owner: cmp.Or(g.Owner, r.Owner)}, g.Token, r.Tokens)
 	if d.replyLost {
 		<-ctx.Done()
-		return driver.Grant{}, ctx.Err()
+		return none, ctx.Err()
 	}
 	if _, err := n.node.reach(ctx, connection); err != nil {
-		return driver.Grant{}, err
+		n.leave(r.Key, g, connection)
+		return none, err
 	}
 	back := time.NewTimer(d.replyDelay)
 	defer back.Stop()
 	select {
 	case <-back.C:
 	case <-ctx.Done():
-		return driver.Grant{}, ctx.Err()
+		n.leave(r.Key, g, connection)
+		return none, ctx.Err()
 	}
 	if d.connectionBreaks {
-		return driver.Grant{}, errCut
+		return none, errCut
 	}
 	return g, nil
+}
+
+// leave has the client learn that it was passed a name after its waiter has given up, unless the connection breaks.
+func (n *faultyNode) leave(k driver.Key, turn quorumnode.Grant, connection <-chan struct{}) {
+	if turn.Owner == "" {
+		return
+	}
+	go func() {
+		if _, err := n.node.reach(context.Background(), connection); err == nil {
+			n.left(k, turn.Owner)
+		}
+	}()
 }
 
 // waitThere waits in the queue of the node until the name is granted, or the connection breaks.
 func (n *faultyNode) waitThere(
 	ctx context.Context, r quorumnode.Request, connection <-chan struct{},
-) (driver.Grant, error) {
+) (turn quorumnode.Grant, _ error) {
 	e, err := n.node.reach(ctx, connection)
 	if err != nil {
-		return driver.Grant{}, err
+		return turn, err
 	}
 	if err := n.node.checkOpen(); err != nil {
-		return driver.Grant{}, closedAnswer(true, err)
+		return turn, closedAnswer(true, err)
 	}
 	under, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -197,11 +220,11 @@ func (n *faultyNode) waitThere(
 		case <-under.Done():
 		}
 	}()
-	g, err := e.WaitFrom(under, n.node.receivedRequest(r))
+	turn, err = e.WaitForGrant(under, n.node.receivedRequest(r))
 	if err != nil && ctx.Err() == nil {
 		err = errCut
 	}
-	return g, err
+	return turn, err
 }
 
 func (n *faultyNode) Renew(ctx context.Context, batch []driver.Renewal, report func(i int, err error)) {

@@ -66,6 +66,20 @@ func (o *owner) beginTake(n *node) bool {
 	return !o.spent
 }
 
+// noteTakeBegun notes that a take is sent to a node for an owner that nobody can have released yet.
+func (o *owner) noteTakeBegun(n *node) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	o.nodes[n.index].takes++
+}
+
+// noteCleanupBegun notes that the owner, which is spent, is released on a node.
+func (o *owner) noteCleanupBegun(n *node) {
+	o.call.mu.Lock()
+	defer o.call.mu.Unlock()
+	o.nodes[n.index].cleanups++
+}
+
 // endTake notes the answer of a node to a take. mayHold says that the node may have granted the name or queued the
 // owner, uncertain that it has not answered. If the owner has no use for that, cleanUp is true, and the caller must
 // begin a cleanup, whose outcome it reports to release, unless that is nil. The cleanup is not for this take alone: the

@@ -40,6 +40,7 @@ type Node interface {
 	driver.Engine
 	quorumnode.Starter
 	quorumnode.Node
+	quorumnode.Passer
 	driver.Operator
 	driver.Wanter
 }
@@ -69,9 +70,10 @@ type Engine struct {
 	nodes    []*node
 	majority int
 
-	contended contended.Names[driver.Key] // names that this process found held
-	calls     calls
-	random    func(n int64) int64 // below n
+	contended  contended.Names[driver.Key] // names that this process found held
+	calls      calls
+	heldGrants heldGrants
+	random     func(n int64) int64 // below n
 
 	mu         sync.Mutex
 	background sync.WaitGroup // requests that nobody may be waiting for
@@ -86,6 +88,7 @@ func New(c Config) *Engine {
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	for i, n := range c.Nodes {
 		e.nodes = append(e.nodes, &node{Node: n, index: i, name: c.Names[i], hash: hash(c.Names[i])})
+		n.OnLeftGrant(e.releaseLeft)
 	}
 	return e
 }

@@ -16,11 +16,18 @@ import (
 // What the nodes have of past owners of the call is released with it.
 func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	f := e.newFanOut()
+	t, _ := e.heldGrants.take(r.Owner)
 	c, nodes, waited := e.calls.beginRelease(r, f, e.nodes)
 	if c != nil {
 		e.repeatCleanups(c, true)
 	}
-	err := e.releaseOnNodes(ctx, f, nodes, waited)
+	f.wasPassed = t.passed
+	var err error
+	if !waited && len(nodes) == len(e.nodes) && f.release.Owner == r.Owner && e.canHandOver(r, t) {
+		err = e.handOver(ctx, f, t)
+	} else {
+		err = e.releaseOnNodes(ctx, f, nodes, waited)
+	}
 	e.calls.endRelease(c, err == nil || driver.IsNo(err), e.MaxTTL)
 	return err
 }
@@ -48,9 +55,13 @@ func (e *Engine) releaseOnNodes(ctx context.Context, f *fanOut, nodes []*node, w
 		}
 		f.askRelease(e.withNodeDeadline(ctx), arbiter)
 	}
-	// A "no" is not given early: the owner may be about to be granted something, which the releases that are still in
-	// flight would undo later.
-	if err := f.awaitAnswers(ctx, func() bool { return f.yes >= e.majority }); err != nil {
+	return f.awaitRelease(ctx)
+}
+
+// awaitRelease waits for the result of a release. A "no" is not given early: the owner may be about to be granted
+// something, which the releases that are still in flight would undo later.
+func (f *fanOut) awaitRelease(ctx context.Context) error {
+	if err := f.awaitAnswers(ctx, func() bool { return f.yes >= f.engine.majority }); err != nil {
 		return err
 	}
 	return f.result()

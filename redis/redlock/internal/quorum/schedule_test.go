@@ -109,8 +109,8 @@ func (s *simulation) check(t *testing.T) {
 
 // counts is how often the things happened that the schedules are there to try.
 type counts struct {
-	grants, held, unavailable, gaveUp, released, lost, unknown, renewed int
-	crashes, spares, restored, jumps                                    int
+	grants, held, unavailable, gaveUp, released, lost, unknown, renewed, passed int
+	crashes, spares, restored, jumps                                            int
 
 	together int // two held at once, where a clock was set forward
 }
@@ -125,6 +125,7 @@ func (c *counts) all() []*int {
 		&c.lost,
 		&c.unknown,
 		&c.renewed,
+		&c.passed,
 		&c.crashes,
 		&c.spares,
 		&c.restored,

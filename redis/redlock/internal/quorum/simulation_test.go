@@ -24,6 +24,7 @@ type simulation struct {
 	ttl               time.Duration
 	maxTTL            time.Duration
 	noClockAdvances   bool // no clock of a node is set forward: then exclusion is promised, too
+	crowded           bool // many clients want one name, and are quick, so that it is passed from one to the next
 	wrongClientClocks bool // clocks of clients are wrong by any time; then no node may lose its data
 	faults            nodeFaults
 	nodes             []*simNode
@@ -76,13 +77,18 @@ func newSimulation(seed uint64, planted fault) *simulation {
 		p.faults = planted.nodes
 		s.nodes = append(s.nodes, p)
 	}
-	for i := range 1 + rng.IntN(2) {
+	s.crowded = rng.IntN(4) == 0
+	names, clients := 1+rng.IntN(2), 3
+	if s.crowded {
+		names, clients = 1, 8
+	}
+	for i := range names {
 		s.checkers = append(s.checkers, newChecker(s, fmt.Sprint("lock ", i)))
 	}
 	least := s.ttl / 10
 	timeout := least + time.Duration(rng.Int64N(int64(s.ttl))) // at times longer than a lease
-	for i := range 3 {
-		s.clients = append(s.clients, s.newClient(i, timeout, rng))
+	for i := range clients {
+		s.clients = append(s.clients, s.newClient(i, i < clients-1, timeout, rng))
 		if planted.engine != nil {
 			planted.engine(s.clients[i].engine)
 		}
@@ -96,7 +102,7 @@ func randomClock(rng *rand.Rand) (off time.Duration, rate float64) {
 	return time.Duration(rng.Int64N(int64(2*time.Hour))) - time.Hour, 0.99 + 0.02*rng.Float64()
 }
 
-func (s *simulation) newClient(i int, timeout time.Duration, rng *rand.Rand) *client {
+func (s *simulation) newClient(i int, usesCore bool, timeout time.Duration, rng *rand.Rand) *client {
 	c := &client{simulation: s, index: i, links: make([]atomic.Int32, len(s.nodes)), owners: map[string]int{}}
 	// Clocks differ by less than MaxTTL.
 	skew := time.Duration(rng.Int64N(int64(s.maxTTL))) - s.maxTTL/2
@@ -109,12 +115,13 @@ func (s *simulation) newClient(i int, timeout time.Duration, rng *rand.Rand) *cl
 		l.plan = func(ctx context.Context, method, owner string) delivery {
 			return c.planDelivery(ctx, p, method, owner)
 		}
+		l.notePassed = func() { s.count(&s.counts.passed) }
 		conf.Nodes = append(conf.Nodes, l)
 		conf.Names = append(conf.Names, l.name)
 	}
 	c.engine = New(conf)
 	c.engine.random = func(n int64) int64 { return s.random("engine", i, 0, 0).Int64N(n) }
-	if i < 2 {
+	if usesCore {
 		c.core = leasehold.New(&pausingEngine{c.engine, c}, leasehold.WithDefaults(leasehold.TTL(s.ttl)),
 			leasehold.WithRequestTimeout(s.ttl/3), leasehold.WithHolder(fmt.Sprint("client ", i)))
 		random := reflect.ValueOf(c.core).Elem().FieldByName("random")
@@ -195,11 +202,15 @@ func (s *simulation) run() {
 	var all sync.WaitGroup
 	for _, c := range s.clients {
 		workers := 2
-		if c.core == nil {
+		if c.core == nil || s.crowded {
 			workers = 1
 		}
 		for i := range workers {
-			all.Go(func() { newWorker(c, i).work(3 - i) })
+			times := 3 - i
+			if s.crowded {
+				times = 6
+			}
+			all.Go(func() { newWorker(c, i).work(times) })
 		}
 	}
 	for i := range 2 {
@@ -302,7 +313,9 @@ func (w *worker) upTo(d time.Duration) time.Duration { return time.Duration(w.rn
 
 func (w *worker) work(times int) {
 	for range times {
-		time.Sleep(w.upTo(w.ttl / 2))
+		if !w.crowded {
+			time.Sleep(w.upTo(w.ttl / 2))
+		}
 		ch := w.checkers[w.rng.IntN(len(w.checkers))]
 		if w.client.core != nil {
 			w.lock(ch)
@@ -341,7 +354,11 @@ func (w *worker) lock(ch *checker) {
 	}
 	s := ch.enter(w.name, lease.Token(),
 		func() bool { return !time.Now().Before(lease.Deadline()) || lease.Context().Err() != nil }, before)
-	switch w.rng.IntN(4) {
+	kinds := 4
+	if w.crowded {
+		kinds = 16
+	}
+	switch w.rng.IntN(kinds) {
 	case 0: // works for long, and heeds the end of the lease
 		select {
 		case <-lease.Context().Done():
@@ -415,10 +432,10 @@ func (w *worker) take(ch *checker) {
 		if !g.Start.IsZero() {
 			start = g.Start
 		}
-		if left := validity(w.ttl) - driver.Now().Since(start); left < 0 {
+		if left := validity(cmp.Or(g.TTL, w.ttl)) - driver.Now().Since(start); left < 0 {
 			w.violated("%s: granted with %v left", w.name, left)
 		}
-		end := start.Add(validity(w.ttl))
+		end := start.Add(validity(cmp.Or(g.TTL, w.ttl)))
 		hold.Owner = cmp.Or(g.Owner, hold.Owner)
 		s := ch.enter(w.name, g.Token, func() bool { return driver.Now().Since(end) >= 0 }, before)
 		time.Sleep(w.upTo(w.ttl / 2))

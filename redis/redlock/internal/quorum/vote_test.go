@@ -70,7 +70,8 @@ func TestVerdict(t *testing.T) {
 		{append(vote(Held, Held), permanent), no, no},
 	} {
 		for i, want := range []string{c.tries, c.wait} {
-			e := New(Config{Nodes: make([]Node, 3), Names: make([]string, 3)})
+			e := New(Config{
+				Nodes: []Node{newMemoryNode(), newMemoryNode(), newMemoryNode()}, Names: make([]string, 3)})
 			got := unknown
 			switch err, _ := e.verdict(c.votes, i == 1); {
 			case errors.Is(err, driver.ErrHeld):

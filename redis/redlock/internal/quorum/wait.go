@@ -28,9 +28,9 @@ func (e *Engine) Wait(ctx context.Context, r driver.Request) (driver.Grant, erro
 			e.repeatCleanups(c, false)
 		}
 		var g driver.Grant
-		o, n, err := e.awaitArbiter(ctx, c, r, order)
+		o, n, granted, err := e.awaitArbiter(ctx, c, r, order)
 		if err == nil {
-			g, err = e.ballotAfterGrant(ctx, o, r, n)
+			g, err = e.useGrant(ctx, o, r, n, granted)
 			order = e.arbitersAfter(err, r.Key)
 		}
 		switch {
@@ -87,41 +87,44 @@ func (e *Engine) arbitersAfter(failed error, k driver.Key) []*node {
 // grants nothing yet, is passed over for the next one.
 func (e *Engine) awaitArbiter(
 	ctx context.Context, c *call, r driver.Request, order []*node,
-) (*owner, *node, error) {
+) (*owner, *node, quorumnode.Grant, error) {
 	votes := make([]Vote, len(e.nodes))
 	for _, n := range order {
 		o := e.calls.usableOwner(c)
-		err := e.waitAt(ctx, o, r, n)
+		granted, err := e.waitAt(ctx, o, r, n)
 		if err == nil {
-			return o, n, nil
+			return o, n, granted, nil
 		}
 		if ctx.Err() != nil {
-			return nil, nil, ctx.Err() // the caller releases what is left
+			return nil, nil, granted, ctx.Err() // the caller releases what is left
 		}
 		votes[n.index] = e.readVote(n, err)
 		e.giveUpBallot(o) // and so leaves the queue
 	}
 	err, _ := e.verdict(votes, false)
-	return nil, nil, err
+	return nil, nil, quorumnode.Grant{}, err
 }
 
 // waitAt waits until one node has granted the name.
-func (e *Engine) waitAt(ctx context.Context, o *owner, callRequest driver.Request, n *node) error {
+func (e *Engine) waitAt(
+	ctx context.Context, o *owner, callRequest driver.Request, n *node,
+) (granted quorumnode.Grant, _ error) {
 	r := o.request(callRequest)
 	err := e.joinAt(ctx, o, r, n)
 	if _, closed := e.Closed(err); closed || !errors.Is(err, driver.ErrHeld) || driver.IsSpent(err) {
-		return err
+		return granted, err
 	}
 	ctx, stop := e.watchNode(ctx, n, r.Key)
 	defer stop()
-	_, err = n.WaitFrom(ctx, r) // like joinAt, it may say that the node grants nothing now: then another one is asked
+	// Like joinAt, it may say that the node grants nothing now: then another one is asked.
+	granted, err = n.WaitForGrant(ctx, r)
 	if err != nil && !driver.HadNoEffect(err) {
 		o.noteUnknown(n)
 	}
 	if driver.IsSpent(err) {
 		o.noteSpentByNode()
 	}
-	return err
+	return granted, err
 }
 
 // joinAt asks one node for the name, and joins its queue if that refuses. The request goes on when ctx has

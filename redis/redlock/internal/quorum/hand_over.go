@@ -1,0 +1,204 @@
+package quorum
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/quorumnode"
+)
+
+// handOver passes a name from its holder to the first waiter, without a moment in which it is free:
+//
+//  1. All nodes but the arbiter pass the name to a new owner, which nobody knows but this process.
+//  2. When so many have done so that they are a majority together with the arbiter, that passes it as well, and tells
+//     the first waiter that it holds as this owner. All of these nodes have granted the same token, or the arbiter does
+//     nothing.
+//
+// So the waiter need not ask anybody. If one of the steps fails, the new owner is released, and the holder is released
+// as usual. If the arbiter does not answer in step 2, the waiter may hold, so the new owner is not released before the
+// arbiter has said that the holder still held there. At worst its lease ends, which is short unless the waiter renews
+// it.
+type handOver struct {
+	quorumnode.HandOver
+	engine  *Engine
+	release *fanOut
+	arbiter *node
+	owner   *owner // the new one
+
+	mu      sync.Mutex
+	passed  int         // nodes that have passed the name on
+	pending int         // nodes that have not answered
+	spare   int         // how many of these are not waited for: those that have not answered before, or all
+	decided bool        // the arbiter was asked, or will not be
+	grace   *time.Timer // asks the arbiter although some nodes have not answered
+}
+
+const (
+	// maxPassedLease is the lease of an owner to which a name was passed, at most. Its waiter may be gone: the name is
+	// free when it has ended. The core renews it when a third has passed.
+	maxPassedLease = 2 * time.Second
+	// maxTold is for how long a holder relies on what it was told of the one who waits behind it.
+	maxTold = 2 * time.Second
+	// A holder that releases within quickHold waits for the slower nodes, too, but only for passGrace: the next one
+	// probably is as quick, and would otherwise ask them to pass on what they have not been passed.
+	quickHold, passGrace = 2 * time.Millisecond, 10 * time.Millisecond
+)
+
+// canHandOver reports whether a release can pass the name on.
+func (e *Engine) canHandOver(r driver.Release, t heldGrant) bool {
+	return t.next != nil && r.Keep == 0 && len(e.nodes) > 2 && e.arbiter(r.Key) == t.arbiter &&
+		driver.Now().Since(t.next.Received) < maxTold
+}
+
+// handOver releases a name by passing it on, and waits for the result of the release.
+func (e *Engine) handOver(ctx context.Context, f *fanOut, t heldGrant) error {
+	c := e.calls.begin(driver.Request{Key: f.release.Key, Owner: newOwner()}, len(e.nodes))
+	h := &handOver{engine: e, release: f, arbiter: t.arbiter, owner: c.current, pending: len(e.nodes) - 1}
+	h.Hold, h.Place, h.Next, h.Began = f.release.Hold, f.release.Place, *t.next, driver.Now()
+	isQuick := h.Began.Since(t.next.Received) < quickHold
+	for _, n := range e.nodes {
+		if n != t.arbiter && (n.silent.Load() || !isQuick) {
+			h.spare++
+		}
+	}
+	h.To = h.owner.request(driver.Request{
+		Key: f.release.Key, Mode: driver.Exclusive, Size: 1, Weight: 1, Tokens: 1,
+		TTL: min(t.next.TTL, maxPassedLease), Holder: t.next.Holder,
+	})
+	f.pending = len(e.nodes)
+	nodeCtx := e.withNodeDeadline(ctx)
+	for _, n := range e.nodes {
+		if n != t.arbiter {
+			h.startPass(nodeCtx, n)
+		}
+	}
+	return f.awaitRelease(ctx)
+}
+
+// startPass asks one node to pass the name on. Where it cannot, the holder is released.
+func (h *handOver) startPass(ctx *deadlineContext, n *node) {
+	e, f := h.engine, h.release
+	if !e.beginWork() {
+		f.add(answer{node: n, err: errClosed})
+		h.note(false)
+		return
+	}
+	if !n.beginRequest() {
+		f.add(answer{node: n, err: errNodeSilent})
+		h.note(false)
+		e.background.Done()
+		return
+	}
+	h.owner.call.addUse()
+	h.owner.noteTakeBegun(n)
+	n.StartPass(ctx, h.Pass, func(passed bool, err error) {
+		n.noteAnswer(err)
+		unknown := !passed && err != nil && !driver.HadNoEffect(err)
+		e.noteTake(n, h.owner, passed || unknown, passed)
+		switch {
+		case passed, unknown:
+			f.add(answer{node: n, err: err})
+		default:
+			f.startRelease(e.withNodeDeadline(context.Background()), n)
+		}
+		h.note(passed)
+		n.endRequest()
+		e.calls.endUse(h.owner.call)
+		e.background.Done()
+	})
+}
+
+// note counts the answer of a node but the arbiter. The one that decides begins the second step.
+func (h *handOver) note(passed bool) {
+	h.mu.Lock()
+	h.pending--
+	if passed {
+		h.passed++
+	}
+	need := h.engine.majority - 1
+	enough, lost := h.passed >= need, h.passed+h.pending < need
+	waits := h.pending > h.spare
+	if enough && waits && h.grace == nil && !h.decided {
+		h.grace = time.AfterFunc(passGrace, h.startHandOver)
+	}
+	h.mu.Unlock()
+	switch {
+	case lost:
+		h.giveUp()
+	case enough && !waits:
+		h.startHandOver()
+	}
+}
+
+// decide reports whether the caller decides about the second step: the first one does.
+func (h *handOver) decide() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.decided
+	h.decided = true
+	if h.grace != nil {
+		h.grace.Stop()
+	}
+	return !before
+}
+
+// startHandOver asks the arbiter to pass the name on to the first waiter.
+func (h *handOver) startHandOver() {
+	if !h.decide() {
+		return
+	}
+	e, f, n := h.engine, h.release, h.arbiter
+	if !n.beginRequest() {
+		h.releaseBoth()
+		return
+	}
+	if !e.beginWork() {
+		n.endRequest()
+		h.releaseBoth()
+		return
+	}
+	n.StartHandOver(e.withNodeDeadline(context.Background()), h.HandOver, func(passed bool, err error) {
+		n.noteAnswer(err)
+		switch {
+		case passed:
+			f.add(answer{node: n})
+			e.calls.endUse(h.owner.call)
+		case err == nil || driver.HadNoEffect(err):
+			h.releaseBoth()
+		default:
+			h.askAgain()
+		}
+		n.endRequest()
+		e.background.Done()
+	})
+}
+
+// askAgain releases the holder on an arbiter that has not answered. If it held there, the name was not passed on, and
+// never will be.
+func (h *handOver) askAgain() {
+	e, n := h.engine, h.arbiter
+	e.startRelease(e.withNodeDeadline(context.Background()), n, h.release.release, func(err error) {
+		if err == nil {
+			e.giveUpBallot(h.owner)
+		}
+		h.release.add(answer{node: n, err: err})
+		e.calls.endUse(h.owner.call)
+	})
+}
+
+// giveUp does without the second step.
+func (h *handOver) giveUp() {
+	if h.decide() {
+		h.releaseBoth()
+	}
+}
+
+// releaseBoth releases the new owner, and then the holder on the arbiter, which hands over to the first waiter as
+// usual.
+func (h *handOver) releaseBoth() {
+	h.engine.giveUpBallot(h.owner)
+	h.release.startRelease(h.engine.withNodeDeadline(context.Background()), h.arbiter)
+	h.engine.calls.endUse(h.owner.call)
+}
