@@ -102,7 +102,7 @@ func growHeld(ctx context.Context, e Env, size int) (*turnTakers, error) {
 		return nil, err
 	}
 	e.Plan.Size = size
-	keeper := &leaseHolder{env: e, session: all[turnClients]}
+	keeper := &leaseHolder{env: e, session: patient{all[turnClients]}}
 	held, err := keeper.take(ctx, "growth")
 	if err != nil {
 		return nil, errors.Join(err, all.close())
@@ -118,6 +118,19 @@ func growHeld(ctx context.Context, e Env, size int) (*turnTakers, error) {
 		}
 		return errors.Join(first, all.close())
 	}}, nil
+}
+
+// patient is a session that repeats takes that are refused while renewals are late.
+type patient struct{ lib.Session }
+
+func (p patient) Lock(ctx context.Context, name string) (held lib.Held, err error) {
+	for held, err = p.Session.Lock(ctx, name); errors.Is(err, leasehold.ErrUnavailable); {
+		if err := pause(ctx, 10*time.Millisecond); err != nil {
+			return held, err
+		}
+		held, err = p.Session.Lock(ctx, name)
+	}
+	return held, err
 }
 
 // growWaiters lets so many wait that as many are in the queue while one of them has its turn.
