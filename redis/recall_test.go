@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -149,7 +150,7 @@ func TestOwnersThatDoNotHoldAreNotRecalled(t *testing.T) {
 		},
 		"out of tokens": func(r driver.Request) error {
 			another := lasting("another", time.Minute)
-			another.Recall, another.Tokens = func() bool { return false }, driver.MaxToken
+			another.Recall, another.Tokens = func() bool { return false }, math.MaxInt
 			if _, err := e.Take(t.Context(), another); err == nil {
 				t.Error("all tokens were granted")
 			}

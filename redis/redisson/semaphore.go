@@ -114,7 +114,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 	a := s.newAttempt(n)
 	defer a.end()
 	var err, failed error // failed is that of the last poll, unless the server has answered it
-	failures := 0
+	failures, answered := 0, false
 	ended := s.e.pollUntil(ctx, permitChannel(s.name), false, func() (again time.Duration, done bool) {
 		if err = s.check(n, 1); err != nil {
 			return 0, true // closed meanwhile
@@ -123,9 +123,14 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 		ok, err = within(ctx, answerTimeout, a.take)
 		switch {
 		case err == nil:
-			failures, failed = 0, nil
+			failures, failed, answered = 0, nil, true
 			return -1, ok
-		case driver.IsPermanent(err) || errors.Is(err, ctx.Err()):
+		case driver.IsPermanent(err):
+			return 0, true
+		case errors.Is(err, ctx.Err()):
+			if !answered { // as when connecting has taken until now
+				failed = err
+			}
 			return 0, true
 		}
 		if _, unconfirmed := errors.AsType[*unconfirmedError](err); unconfirmed {

@@ -3,6 +3,7 @@ package objects_test
 import (
 	"context"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 	"time"
@@ -186,5 +187,24 @@ func TestOptionsThatAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		must(t, rdb.Close())
+	}
+}
+
+// A server that accepts connections and says nothing until the deadline is away, too.
+func TestAcquireFromASilentServer(t *testing.T) {
+	t.Parallel()
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer silent.Close()
+	rdb := goredis.NewClient(&goredis.Options{Addr: silent.Addr().String(), ContextTimeoutEnabled: true})
+	defer rdb.Close()
+	c, err := objects.New(rdb)
+	must(t, err)
+	defer c.Close()
+	limited, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	err = c.Semaphore("x").Acquire(limited, 1)
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, leasehold.ErrUnavailable) {
+		t.Errorf("Acquire without an answer: %v", err)
 	}
 }
