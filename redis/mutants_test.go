@@ -84,6 +84,22 @@ var mutants = []overlay.Fault{
 		Test:  "TestLeaseOfAPassedName", Says: "the lease counts from",
 	},
 	{
+		Name:  "lease of a passed name may count from too late if the clock of the server was set back",
+		Edits: []overlay.Edit{{File: "pass.go", From: "least := max(", To: "least := 0 * max("}},
+		Test:  "TestHandOverThatIsRefused", Says: "the clock was set back by less: true",
+	},
+	{
+		Name: "ticket that all have seen names an owner to release",
+		Edits: []overlay.Edit{{File: "wait.go", From: "w == nil && m.isGrant &&",
+			To: "w == nil && m.grant.Owner != \"\" &&"}},
+		Test: "TestPassThatComesTooLate", Says: "by a ticket that all have seen",
+	},
+	{
+		Name:  "ticket that all have seen names an owner that holds",
+		Edits: []overlay.Edit{{File: "waiter.go", From: "\t\t\t\tw.ticketShown = true\n", To: ""}},
+		Test:  "TestOwnerThatAnybodyCouldMakeUp", Says: "the waiter is told",
+	},
+	{
 		Name:  "waiter that has left forgotten, so that what it is passed is not released",
 		Edits: []overlay.Edit{{File: "pass.go", From: "\t\te.waiters.noteLeft(w)\n", To: ""}},
 		Test:  "TestPassThatComesTooLate", Says: "the quorum is told of",

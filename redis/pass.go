@@ -62,10 +62,14 @@ func (e *Engine) StartHandOver(ctx context.Context, h quorumnode.HandOver, done 
 	sinceTold := h.Began.Since(h.Next.Received)
 	began := h.Next.ServerMillis + (sinceTold - clockDrift(sinceTold)).Milliseconds() - 1
 	go func() {
+		// If the clock of the server was set back meanwhile, began is too late. The clock of this process mostly shows
+		// that.
+		age := driver.Now().Since(h.Began)
+		least := max((age - clockDrift(age)).Milliseconds(), 0)
 		answer, err := beforeDeadline(ctx, func(ctx context.Context) (any, error) {
 			return e.run(ctx, scriptHandOver, n, h.Hold.Owner, placeArg(h.Place, h.Hold.Owner),
 				strconv.FormatUint(h.To.Floor, 10), h.To.Owner, luascript.Millis(h.To.TTL),
-				h.Next.Waiter, began)
+				h.Next.Waiter, began, least)
 		})
 		done(err == nil && answer == int64(1), err)
 	}()

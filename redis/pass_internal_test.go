@@ -29,6 +29,30 @@ func TestPassThatComesTooLate(t *testing.T) {
 	if len(left) != 1 || left[0] != "a new" {
 		t.Errorf("the quorum is told of %q", left)
 	}
+	w = e.waiters.add("owner", w.key)
+	e.waiters.remove("owner")
+	e.onMessage("g " + w.ticket + " 7 1 2000 1500 1")
+	e.onMessage(passMessage(w.ticket, "forged"))
+	if len(left) != 1 {
+		t.Errorf("by a ticket that all have seen, the quorum is told of %q", left[1:])
+	}
+}
+
+// The message of a grant that does not count, as it is older than an answer, has shown the ticket to all who listen. So
+// no later message says as which owner the waiter holds.
+func TestOwnerThatAnybodyCouldMakeUp(t *testing.T) {
+	t.Parallel()
+	e := &Engine{}
+	e.waiters.init(func(*waiter) {})
+	w := e.waiters.add("owner", driver.Key{Kind: driver.Lock, Name: "a"})
+	sent := driver.Now().Add(-100 * time.Millisecond)
+	w.noteRequest(sent)
+	w.noteRefused(sent, refusal{serverMillis: 1500})
+	e.onMessage("g " + w.ticket + " 7 1 2000 1400 1")
+	e.onMessage(passMessage(w.ticket, "forged"))
+	if got, _ := w.whyWoken(); got != nil {
+		t.Errorf("the waiter is told %+v", got.grant)
+	}
 }
 
 // The lease of a name that was passed counts from so long before the message as that says. If the times of the server

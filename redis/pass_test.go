@@ -238,8 +238,12 @@ func TestHandOverThatIsRefused(t *testing.T) {
 			h.Began, h.Next.ServerMillis = h.Next.Received, h.Next.ServerMillis-600
 		},
 		"the clock was set back": func(h *quorumnode.HandOver) { h.Next.ServerMillis += time.Minute.Milliseconds() },
-		"an old token":           func(h *quorumnode.HandOver) { h.To.Floor = 1 },
-		"not the holder":         func(h *quorumnode.HandOver) { h.Hold.Owner = "somebody else" },
+		"the clock was set back by less": func(h *quorumnode.HandOver) {
+			h.To.TTL, h.Began = time.Minute, h.Began.Add(-10*time.Second)
+			h.Next.Received, h.Next.ServerMillis = h.Began, h.Next.ServerMillis-1000
+		},
+		"an old token":   func(h *quorumnode.HandOver) { h.To.Floor = 1 },
+		"not the holder": func(h *quorumnode.HandOver) { h.Hold.Owner = "somebody else" },
 	} {
 		e, _ := nodeEngine(t, s)
 		second, third := lasting(name, time.Minute), lasting(name, time.Minute)

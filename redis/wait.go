@@ -115,8 +115,9 @@ func (e *Engine) onMessage(text string) {
 	}
 	w := e.waiters.findTicket(m.ticket, m.isGrant)
 	switch {
-	case w == nil && m.grant.Owner != "" && e.releaseLeft != nil:
-		if k, left := e.waiters.takeLeft(m.ticket); left {
+	case w == nil && m.isGrant && e.releaseLeft != nil:
+		// The first message shows the ticket to all who listen, so no other one may name an owner.
+		if k, left := e.waiters.takeLeft(m.ticket); left && m.grant.Owner != "" {
 			e.releaseLeft(k, m.grant.Owner)
 		}
 	case w == nil: // it has given up; the core releases

@@ -33,6 +33,7 @@ type waiter struct {
 	rescheduled    bool           // what has woken the waiter only says when to poll
 	foreignPolls   int            // polls in a row that found another kind of holder
 	granted        *messageGrant
+	ticketShown    bool           // by a message of a grant that did not count, to all who listen
 	inUse          bool           // the holder was asked to let go, and has answered that it uses the lock
 	messagesLostAt driver.Instant // messages may have been lost then, after the latest answered request was sent
 }
@@ -145,6 +146,9 @@ func (w *waiter) notePollIn(d time.Duration) {
 func (w *waiter) noteGranted(received messageGrant, at int64, age time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.ticketShown && received.grant.Owner != "" {
+		return // whoever has seen the ticket could make up the owner
+	}
 	w.rescheduled = false // if the grant does not count, or not yet, the waiter polls
 	w.wakeUp()
 	received.agreed = received.grant.Owner != ""
@@ -157,6 +161,7 @@ func (w *waiter) noteGranted(received messageGrant, at int64, age time.Duration)
 			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again; but
 			// only the message says as which owner the waiter was passed the name.
 			if !received.agreed {
+				w.ticketShown = true
 				return
 			}
 			received.agreed = false

@@ -6,14 +6,15 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  the holder, its place in the queue ("" for the owner), floor (which becomes the token), the new owner,
 --         its lease (ms), the head ("<number of its ticket> <process>"),
---         a moment before the first node was asked (ms of this server's clock), closed
+--         a moment before the first node was asked (ms of this server's clock), how long ago that was at least when
+--         the holder has sent this (ms), closed
 --   Answers 1, or 0 if nothing was done.
 local call, queue, info = redis.call, KEYS[3], KEYS[5]
 local owner, place, token, newOwner, lease = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 -- use tell_next.lua
 -- use token_ttl.lua
 local value = call('GET', KEYS[1])
-if ARGV[8] == '1' or not value or string.byte(value, -1) ~= BYTE_Q
+if ARGV[9] == '1' or not value or string.byte(value, -1) ~= BYTE_Q
   or string.find(value, owner, 1, true) ~= 1 or string.byte(value, #owner + 1) ~= 10 then return 0 end -- "\n"
 local places = call('ZRANGE', queue, 0, 1)
 local head, second = places[1], places[2]
@@ -25,7 +26,7 @@ if not number or number .. ' ' .. process ~= ARGV[6] then return 0 end
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local age = now - ARGV[7]
-if age < 0 or age > lease / 4 then return 0 end -- a clock was set, or the request is late
+if age < tonumber(ARGV[8]) or age > lease / 4 then return 0 end -- a clock was set, or the request is late
 local channel = PREFIX .. 'wake:'
 local receivers = redis.pcall('PUBLISH', channel .. process, '?')
 if type(receivers) ~= 'number' or receivers == 0 then return 0 end

@@ -43,10 +43,15 @@ func (q *answerQueue) add(a answer) {
 	wake := q.received >= q.wakeAt || a.err != nil
 	q.mu.Unlock()
 	if wake {
-		select {
-		case q.wake <- struct{}{}:
-		default:
-		}
+		q.wakeUp()
+	}
+}
+
+// wakeUp wakes the goroutine that waits. It does not block.
+func (q *answerQueue) wakeUp() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
 	}
 }
 

@@ -8,10 +8,13 @@ import (
 
 // giveUpBallot ends a ballot without a lease, and releases what the owner has on the nodes, in the background. Where a
 // node does not answer, the name is free when the ttl has passed, and one node makes no majority.
-func (e *Engine) giveUpBallot(o *owner) {
+func (e *Engine) giveUpBallot(o *owner) { e.releaseBallot(o, e.startRelease) }
+
+// releaseBallot is giveUpBallot for any way to send the releases.
+func (e *Engine) releaseBallot(o *owner, send func(*deadlineContext, *node, driver.Release, func(error))) {
 	for i, mustRelease := range o.loseBallot() {
 		if mustRelease {
-			e.sendCleanup(e.nodes[i], o, nil, e.startRelease)
+			e.sendCleanup(e.nodes[i], o, nil, send)
 		}
 	}
 }
@@ -51,10 +54,7 @@ func (e *Engine) noteTake(n *node, o *owner, mayHold, certain bool) {
 	}
 	send := e.startRelease
 	if certain {
-		send = func(ctx *deadlineContext, n *node, r driver.Release, done func(error)) {
-			e.background.Add(1)
-			e.sendRelease(ctx, n, r, done)
-		}
+		send = e.continueRelease
 	}
 	e.sendCleanup(n, o, release, send)
 }

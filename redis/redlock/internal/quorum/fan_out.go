@@ -36,12 +36,14 @@ func (f *fanOut) send(ctx context.Context, n *node, request func(ctx context.Con
 // askRelease asks one node for the release.
 func (f *fanOut) askRelease(ctx *deadlineContext, n *node) {
 	f.pending++
-	f.startRelease(ctx, n)
+	f.sendRelease(ctx, n, f.engine.startRelease)
 }
 
-// startRelease is askRelease for an answer that is counted as pending already.
-func (f *fanOut) startRelease(ctx *deadlineContext, n *node) {
-	f.engine.startRelease(ctx, n, f.release, func(err error) {
+// sendRelease is askRelease for an answer that is counted as pending already, and for any way to send it.
+func (f *fanOut) sendRelease(
+	ctx *deadlineContext, n *node, send func(*deadlineContext, *node, driver.Release, func(error)),
+) {
+	send(ctx, n, f.release, func(err error) {
 		if f.wasPassed && driver.IsNo(err) {
 			f.engine.releaseLater(n, f.release)
 		}

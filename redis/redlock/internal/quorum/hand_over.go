@@ -20,6 +20,9 @@ import (
 // as usual. If the arbiter does not answer in step 2, the waiter may hold, so the new owner is not released before the
 // arbiter has said that the holder still held there. At worst its lease ends, which is short unless the waiter renews
 // it.
+//
+// Close waits for both steps, and requests that follow from them are sent although the engine is being closed:
+// otherwise the waiter would wait until the lease of the holder ends.
 type handOver struct {
 	quorumnode.HandOver
 	engine  *Engine
@@ -32,6 +35,7 @@ type handOver struct {
 	pending int         // nodes that have not answered
 	spare   int         // how many of these are not waited for: those that have not answered before, or all
 	decided bool        // the arbiter was asked, or will not be
+	sent    bool        // it was asked, or the new owner and the holder are being released
 	grace   *time.Timer // asks the arbiter although some nodes have not answered
 }
 
@@ -52,7 +56,8 @@ func (e *Engine) canHandOver(r driver.Release, t heldGrant) bool {
 		driver.Now().Since(t.next.Received) < maxTold
 }
 
-// handOver releases a name by passing it on, and waits for the result of the release.
+// handOver releases a name by passing it on, and waits for the result of the release, and until step 2 has begun: the
+// program may end then. It must be called after beginWork.
 func (e *Engine) handOver(ctx context.Context, f *fanOut, t heldGrant) error {
 	c := e.calls.begin(driver.Request{Key: f.release.Key, Owner: newOwner()}, len(e.nodes))
 	h := &handOver{engine: e, release: f, arbiter: t.arbiter, owner: c.current, pending: len(e.nodes) - 1}
@@ -74,23 +79,27 @@ func (e *Engine) handOver(ctx context.Context, f *fanOut, t heldGrant) error {
 			h.startPass(nodeCtx, n)
 		}
 	}
-	return f.awaitRelease(ctx)
+	if err := f.awaitAnswers(ctx, func() bool { return f.yes >= e.majority && h.hasSecondStep() }); err != nil {
+		return err
+	}
+	return f.result()
+}
+
+// end ends the work and the use of the call that began with handOver.
+func (h *handOver) end() {
+	h.engine.calls.endUse(h.owner.call)
+	h.engine.background.Done()
 }
 
 // startPass asks one node to pass the name on. Where it cannot, the holder is released.
 func (h *handOver) startPass(ctx *deadlineContext, n *node) {
 	e, f := h.engine, h.release
-	if !e.beginWork() {
-		f.add(answer{node: n, err: errClosed})
-		h.note(false)
-		return
-	}
 	if !n.beginRequest() {
 		f.add(answer{node: n, err: errNodeSilent})
 		h.note(false)
-		e.background.Done()
 		return
 	}
+	e.background.Add(1)
 	h.owner.call.addUse()
 	h.owner.noteTakeBegun(n)
 	n.StartPass(ctx, h.Pass, func(passed bool, err error) {
@@ -101,7 +110,7 @@ func (h *handOver) startPass(ctx *deadlineContext, n *node) {
 		case passed, unknown:
 			f.add(answer{node: n, err: err})
 		default:
-			f.startRelease(e.withNodeDeadline(context.Background()), n)
+			h.releaseHolder(n)
 		}
 		h.note(passed)
 		n.endRequest()
@@ -144,18 +153,28 @@ func (h *handOver) decide() bool {
 	return !before
 }
 
+// noteSecondStep notes that what follows the first step has been sent, so that the release may return.
+func (h *handOver) noteSecondStep() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sent = true
+	h.release.wakeUp()
+}
+
+func (h *handOver) hasSecondStep() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sent
+}
+
 // startHandOver asks the arbiter to pass the name on to the first waiter.
 func (h *handOver) startHandOver() {
 	if !h.decide() {
 		return
 	}
 	e, f, n := h.engine, h.release, h.arbiter
+	defer h.noteSecondStep()
 	if !n.beginRequest() {
-		h.releaseBoth()
-		return
-	}
-	if !e.beginWork() {
-		n.endRequest()
 		h.releaseBoth()
 		return
 	}
@@ -164,27 +183,29 @@ func (h *handOver) startHandOver() {
 		switch {
 		case passed:
 			f.add(answer{node: n})
-			e.calls.endUse(h.owner.call)
+			h.end()
 		case err == nil || driver.HadNoEffect(err):
 			h.releaseBoth()
 		default:
 			h.askAgain()
 		}
 		n.endRequest()
-		e.background.Done()
 	})
 }
 
 // askAgain releases the holder on an arbiter that has not answered. If it held there, the name was not passed on, and
-// never will be.
+// never will be, unless the arbiter has no vote: it may have passed it on, and have got the holder's key back from its
+// disk.
 func (h *handOver) askAgain() {
 	e, n := h.engine, h.arbiter
-	e.startRelease(e.withNodeDeadline(context.Background()), n, h.release.release, func(err error) {
-		if err == nil {
-			e.giveUpBallot(h.owner)
-		}
+	e.continueRelease(e.withNodeDeadline(context.Background()), n, h.release.release, func(err error) {
 		h.release.add(answer{node: n, err: err})
-		e.calls.endUse(h.owner.call)
+		go func() {
+			defer h.end()
+			if err == nil && e.hasVote(n) {
+				h.releaseNewOwner()
+			}
+		}()
 	})
 }
 
@@ -192,13 +213,24 @@ func (h *handOver) askAgain() {
 func (h *handOver) giveUp() {
 	if h.decide() {
 		h.releaseBoth()
+		h.noteSecondStep()
 	}
 }
 
 // releaseBoth releases the new owner, and then the holder on the arbiter, which hands over to the first waiter as
 // usual.
 func (h *handOver) releaseBoth() {
-	h.engine.giveUpBallot(h.owner)
-	h.release.startRelease(h.engine.withNodeDeadline(context.Background()), h.arbiter)
-	h.engine.calls.endUse(h.owner.call)
+	h.releaseNewOwner()
+	h.releaseHolder(h.arbiter)
+	h.end()
+}
+
+// releaseNewOwner releases what the new owner was passed.
+func (h *handOver) releaseNewOwner() {
+	h.engine.releaseBallot(h.owner, h.engine.continueRelease)
+}
+
+// releaseHolder releases the holder on a node that has not passed the name on.
+func (h *handOver) releaseHolder(n *node) {
+	h.release.sendRelease(h.engine.withNodeDeadline(context.Background()), n, h.engine.continueRelease)
 }

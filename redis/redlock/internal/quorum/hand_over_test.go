@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -114,6 +115,18 @@ func (s *relay) holders(token uint64) (n int) {
 		}
 	}
 	return n
+}
+
+// refusePasses has all nodes but the arbiter count ahead of the clocks of clients, so that they pass nothing on.
+func (s *relay) refusePasses() {
+	other := request("other")
+	other.Name = "other"
+	for i, p := range s.nodes {
+		if i != s.arbiter {
+			s.takeFromOn(i, other, uint64(time.Now().Add(time.Hour).UnixMicro()))
+			_ = p.engine.Release(s.t.Context(), driver.Release{Hold: driver.Hold{Key: other.Key, Owner: other.Owner}})
+		}
+	}
 }
 
 // expectNothingLeft releases a waiter, and expects that all nodes are free soon, long before leases end.
@@ -297,5 +310,86 @@ func TestHolderIsReleasedWhereOthersWait(t *testing.T) {
 		time.Sleep(100 * ms)
 		s.releaseOn(other, "other")
 		s.expectNothingLeft(s.waiters[1])
+	})
+}
+
+// The arbiter has passed the name to the waiter, and then restarts with older data, in which the holder still has it.
+// The holder, which had no answer, is told that it held. The waiter keeps what it was passed all the same.
+func TestRestoredArbiterTakesNothingFromTheWaiter(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newRelay(t, 5, 1)
+		before := s.nodes[s.arbiter].backup()
+		s.setPlan(func(node int, method string) delivery {
+			d := steady.plan(node, method)
+			d.connectionBreaks = method == "hand over"
+			return d
+		})
+		go s.waiters[0].release()
+		time.Sleep(35 * ms) // the arbiter has passed it, and its message is on its way
+		s.nodes[s.arbiter].restore(before, 0)
+		g := <-s.waiters[1].granted
+		time.Sleep(time.Second)
+		if n := s.holders(g.Token); n != 4 {
+			t.Errorf("%d nodes have the name, want all but the arbiter", n)
+		}
+	})
+}
+
+// Whoever closes the engine while a name is passed, or right after its release, has passed it all the same: the next
+// waiter does not wait until the lease of the holder ends.
+func TestCloseWhileTheNameIsPassed(t *testing.T) {
+	t.Parallel()
+	for at := ms; at < 60*ms; at += ms {
+		for _, refused := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				s := newRelay(t, 5, 1)
+				if refused {
+					s.refusePasses()
+				}
+				go s.waiters[0].release()
+				time.Sleep(at)
+				s.waiters[0].engine.Close()
+				if d := durationOf(func() { <-s.waiters[1].granted }); d > 100*ms {
+					t.Errorf("closed after %v, passes are refused: %v: granted after %v", at, refused, d)
+				}
+				s.expectNothingLeft(s.waiters[1])
+			})
+		}
+	}
+}
+
+// A holder that is quick waits for slower nodes before the name is passed to the waiter. Its release does not return
+// before that: a program that ends then would leave the name to nobody.
+func TestReleaseReturnsWhenTheNameIsBeingPassed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newRelay(t, 5, 1)
+		slow := -1
+		s.setPlan(func(node int, method string) delivery {
+			switch {
+			case method == "wait":
+				return delivery{} // is told at once
+			case node == slow && method == "pass":
+				return delivery{requestDelay: 100 * ms}
+			}
+			return steady.plan(node, method)
+		})
+		quick, last := s.join("quick"), s.join("last")
+		for i := range 2 {
+			s.waiters[i].release()
+			<-s.waiters[i+1].granted
+		}
+		s.takeSent()
+		s.mu.Lock()
+		slow = (s.arbiter + 1) % 5
+		s.mu.Unlock()
+		quick.release()
+		synctest.Wait()
+		if want, sent := fmt.Sprint("hand over ", s.arbiter), s.takeSent(); !slices.Contains(sent, want) {
+			t.Errorf("the release has returned before %q: %q", want, sent)
+		}
+		<-last.granted
+		s.expectNothingLeft(last)
 	})
 }

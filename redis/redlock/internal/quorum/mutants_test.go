@@ -136,9 +136,30 @@ var mutants = []mutant{
 	{
 		"new owner kept although nobody has become it",
 		"hand_over.go",
-		"\th.engine.giveUpBallot(h.owner)\n",
+		"\th.engine.releaseBallot(h.owner, h.engine.continueRelease)\n",
 		"",
 		"TestWaiterThatHasGivenUpIsPassedNothing",
+	},
+	{
+		"new owner released although the arbiter has no vote",
+		"hand_over.go",
+		"if err == nil && e.hasVote(n) {",
+		"if err == nil {",
+		"TestRestoredArbiterTakesNothingFromTheWaiter",
+	},
+	{
+		"release returns before the name is passed",
+		"hand_over.go",
+		"f.yes >= e.majority && h.hasSecondStep()",
+		"f.yes >= e.majority",
+		"TestReleaseReturnsWhenTheNameIsBeingPassed",
+	},
+	{
+		"closing the engine ends the hand-over",
+		"hand_over.go",
+		"h.release.sendRelease(h.engine.withNodeDeadline(context.Background()), n, h.engine.continueRelease)",
+		"h.release.sendRelease(h.engine.withNodeDeadline(context.Background()), n, h.engine.startRelease)",
+		"TestCloseWhileTheNameIsPassed",
 	},
 	{
 		"holder not released where the name was not passed",

@@ -13,6 +13,18 @@ type guardedNode interface {
 	Opens(ctx context.Context) (time.Time, error)
 }
 
+// hasVote reports whether a node that has just answered grants now, so that it has forgotten nothing.
+func (e *Engine) hasVote(n *node) bool {
+	g, ok := n.Node.(guardedNode)
+	if !ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), e.Timeout)
+	defer cancel()
+	opens, err := g.Opens(ctx)
+	return err == nil && opens.IsZero()
+}
+
 // Votes implements [driver.Operator].
 func (e *Engine) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
 	votes, f, err := askAll(ctx, e, func(ctx context.Context, n *node) (v driver.Vote, err error) {

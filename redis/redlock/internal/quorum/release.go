@@ -23,7 +23,7 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	}
 	f.wasPassed = t.passed
 	var err error
-	if !waited && len(nodes) == len(e.nodes) && f.release.Owner == r.Owner && e.canHandOver(r, t) {
+	if !waited && len(nodes) == len(e.nodes) && f.release.Owner == r.Owner && e.canHandOver(r, t) && e.beginWork() {
 		err = e.handOver(ctx, f, t)
 	} else {
 		err = e.releaseOnNodes(ctx, f, nodes, waited)
@@ -73,6 +73,12 @@ func (e *Engine) startRelease(ctx *deadlineContext, n *node, r driver.Release, d
 		done(errClosed)
 		return
 	}
+	e.sendRelease(ctx, n, r, done)
+}
+
+// continueRelease is startRelease as a part of work that has begun, so also while the engine is being closed.
+func (e *Engine) continueRelease(ctx *deadlineContext, n *node, r driver.Release, done func(error)) {
+	e.background.Add(1)
 	e.sendRelease(ctx, n, r, done)
 }
 
