@@ -279,7 +279,7 @@ func TestACallerThatGivesUpLeavesAnIdleLock(t *testing.T) {
 			whenWaiting = nil
 			release(t, take(t, ask))
 			if e.sent("Take") != 1 {
-				t.Errorf("%s: %d takes were sent", name, e.sent("Take"))
+				t.Fatalf("%s: %d takes were sent", name, e.sent("Take"))
 			}
 		}
 		whenWaiting = nil

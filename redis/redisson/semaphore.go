@@ -128,7 +128,7 @@ func (s *Semaphore) Acquire(ctx context.Context, n int) error {
 		case driver.IsPermanent(err):
 			return 0, true
 		case errors.Is(err, ctx.Err()):
-			if !answered { // as when connecting has taken until now
+			if !answered && failed == nil { // as when connecting has taken until now
 				failed = err
 			}
 			return 0, true
