@@ -3,6 +3,8 @@
 //
 //   - fence.pml: how a majority of independent Redis servers grants locks and tokens
 //     (docs/decisions/0020-a-quorum-over-whole-engines.md)
+//   - pass.pml: how a holder there passes the name to the first waiter
+//     (docs/decisions/0085-a-holder-passes-the-name-to-the-first-waiter.md)
 //   - recall.pml: how a client keeps a lock after its release, and lets go of it when another asks
 //     (docs/decisions/0084-a-released-lock-may-linger.md)
 //

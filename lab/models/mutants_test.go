@@ -41,6 +41,28 @@ func TestMutantsFail(t *testing.T) {
 	}
 }
 
+// Each way to break the passing of a name is found.
+func TestPassMutantsFail(t *testing.T) {
+	t.Parallel()
+	needSpin(t)
+	const (
+		exclusion = "(holder==0)"
+		unique    = "!(((used>>token)&1))"
+	)
+	for defines, failed := range map[string]string{
+		"TOOFEW RESTARTS=0":   unique,
+		"UNSURE RESTARTS=0":   exclusion,
+		"RESTORED":            exclusion,
+		"AGED RESTARTS=0":     exclusion,
+		"ANYTOKEN RESTARTS=0": unique,
+	} {
+		v := runSpin(t, pass, small, defines)
+		if v.failed != failed {
+			t.Errorf("%s: after %d states this does not hold: %q; want %q", defines, v.states, v.failed, failed)
+		}
+	}
+}
+
 // Each way to break the recall of locks is found.
 func TestRecallMutantsFail(t *testing.T) {
 	t.Parallel()

@@ -19,6 +19,7 @@ import (
 // The models.
 const (
 	fence  = "fence.pml"  // of redlock
+	pass   = "pass.pml"   // of redlock under contention
 	recall = "recall.pml" // of Linger
 )
 
