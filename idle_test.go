@@ -277,7 +277,12 @@ func TestACallerThatGivesUpLeavesAnIdleLock(t *testing.T) {
 			_, err := m.Lock(ctx)
 			expect(t, err, context.Canceled)
 			whenWaiting = nil
-			release(t, take(t, ask))
+			limited, end := context.WithTimeout(t.Context(), time.Second)
+			next, err := ask(limited)
+			if end(); err != nil {
+				t.Fatalf("%s after a caller that gave up: %v", name, err)
+			}
+			release(t, next)
 			if e.sent("Take") != 1 {
 				t.Fatalf("%s: %d takes were sent", name, e.sent("Take"))
 			}
