@@ -139,7 +139,7 @@ func TestCloseTellsOfALaterReleaseWithoutAnswer(t *testing.T) {
 			return errors.New("down")
 		})
 		lease.ReleaseLater()
-		synctest.Wait()
+		passLeaving() // it is in flight
 		expect(t, c.Close(), leasehold.ErrUnknown)
 		if n := e.sent("Release"); n != 1 {
 			t.Errorf("%d releases were sent", n)
