@@ -10,7 +10,7 @@ import (
 // The schedules find each fault that is planted in the nodes or in the engines. A fault that passes would
 // show that they prove nothing about what it breaks.
 func TestPlantedFaultsAreFound(t *testing.T) {
-	const limit = 15000
+	const limit = 40000
 	for name, planted := range map[string]fault{
 		"a token is exposed before a majority stands at it": {nodes: nodeFaults{noRaise: true}},
 		"a raise does not check the owner":                  {nodes: nodeFaults{raisesForOthers: true}},
