@@ -19,6 +19,8 @@ func (e *Engine) StartPass(ctx context.Context, p quorumnode.Pass, done func(pas
 		return
 	}
 	switch g, err := e.TakeFrom(ctx, p.To); {
+	case err != nil && e.Wanted(p.Hold.Key):
+		done(false, driver.ErrHeld)
 	case err != nil:
 		done(false, nil)
 	case g.Token != p.To.Floor:

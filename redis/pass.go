@@ -41,11 +41,14 @@ func (e *Engine) StartPass(ctx context.Context, p quorumnode.Pass, done func(pas
 	t.kind = passRequest
 	t.deadline, _ = ctx.Deadline()
 	t.onAnswer = func(answer any, err error) {
-		if err == nil && answer == int64(2) {
+		switch {
+		case err == nil && answer == int64(2):
 			done(true, driver.ErrNotHeld)
-			return
+		case err == nil && answer == int64(3):
+			done(false, driver.ErrHeld)
+		default:
+			done(err == nil && answer == int64(1), err)
 		}
-		done(err == nil && answer == int64(1), err)
 	}
 	e.batcher.Add(t)
 }

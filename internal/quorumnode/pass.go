@@ -13,8 +13,8 @@ import (
 type Passer interface {
 	// StartPass passes the name from its holder to another owner, if nobody waits for it on this node, or takes it for
 	// that owner if it is free. passed says that this owner holds. Then err says whether the holder has held before:
-	// nil, or ErrNotHeld. Otherwise nothing was done, unless err is one that does not say that it had no effect. When
-	// done is called is as in [Starter].
+	// nil, or ErrNotHeld. Otherwise nothing was done, unless err is one that does not say that it had no effect; it is
+	// ErrHeld if others wait on this node. When done is called is as in [Starter].
 	StartPass(ctx context.Context, p Pass, done func(passed bool, err error))
 
 	// StartHandOver passes the name to the first of the queue, which holds as the new owner from then on, and tells it

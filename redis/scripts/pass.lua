@@ -2,8 +2,8 @@
 -- free here. Only redlock uses it.
 --   KEYS  value, token of one name
 --   ARGV  the holder; as for take_free.lua: the value, ttl (ms), floor
---   Answers 1 if the holder held, 2 if the lock was free, and 0 if nothing was done: somebody else holds or waits, or
---   the token would not be the floor.
+--   Answers 1 if the holder held, 2 if the lock was free, and 0 if nothing was done: somebody else holds, or the token
+--   would not be the floor; or 3 if nothing was done because others wait here.
 local call = redis.call
 -- use exclusive.lua
 -- use token_ttl.lua

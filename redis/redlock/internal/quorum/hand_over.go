@@ -2,6 +2,7 @@ package quorum
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -43,6 +44,9 @@ const (
 	// maxPassedLease is the lease of an owner to which a name was passed, at most. Its waiter may be gone: the name is
 	// free when it has ended. The core renews it when a third has passed.
 	maxPassedLease = 2 * time.Second
+	// waitsElsewhere is for how long no name is passed on for which others wait at a node that is not the arbiter, as
+	// they cannot reach that, or it was silent. They are granted a name only by releases that all can see.
+	waitsElsewhere = 2 * time.Second
 	// maxTold is for how long a holder relies on what it was told of the one who waits behind it.
 	maxTold = 2 * time.Second
 	// A holder that releases within quickHold waits for the slower nodes, too, but only for passGrace: the next one
@@ -53,7 +57,7 @@ const (
 // canHandOver reports whether a release can pass the name on.
 func (e *Engine) canHandOver(r driver.Release, t heldGrant) bool {
 	return t.next != nil && r.Keep == 0 && len(e.nodes) > 2 && e.arbiter(r.Key) == t.arbiter &&
-		driver.Now().Since(t.next.Received) < maxTold
+		driver.Now().Since(t.next.Received) < maxTold && !e.elsewhere.Has(r.Key)
 }
 
 // handOver releases a name by passing it on, and waits for the result of the release, and until step 2 has begun: the
@@ -104,6 +108,9 @@ func (h *handOver) startPass(ctx *deadlineContext, n *node) {
 	h.owner.noteTakeBegun(n)
 	n.StartPass(ctx, h.Pass, func(passed bool, err error) {
 		n.noteAnswer(err)
+		if !passed && errors.Is(err, driver.ErrHeld) {
+			e.elsewhere.Add(h.Hold.Key, waitsElsewhere)
+		}
 		unknown := !passed && err != nil && !driver.HadNoEffect(err)
 		e.noteTake(n, h.owner, passed || unknown, passed)
 		switch {

@@ -148,6 +148,13 @@ var mutants = []mutant{
 		"TestRestoredArbiterTakesNothingFromTheWaiter",
 	},
 	{
+		"name passed on although others wait at another node",
+		"hand_over.go",
+		" && !e.elsewhere.Has(r.Key)",
+		"",
+		"TestWaiterThatIsCutOffFromTheArbiter",
+	},
+	{
 		"release returns before the name is passed",
 		"hand_over.go",
 		"f.yes >= e.majority && h.hasSecondStep()",

@@ -71,6 +71,7 @@ type Engine struct {
 	majority int
 
 	contended  contended.Names[driver.Key] // names that this process found held
+	elsewhere  contended.Names[driver.Key] // names for which others wait at a node that is not their arbiter
 	calls      calls
 	heldGrants heldGrants
 	random     func(n int64) int64 // below n
