@@ -18,8 +18,8 @@
  * holder may expire. It has been released, so that looks like a release which arrives.
  *
  * What is checked: at most one believes that it holds; each token is larger than all that were exposed before its
- * client began, and none is exposed twice. Clocks are trusted with this: keys of the new owner expire only when its lease
- * is over, counted from before the first pass, and the waiter can tell that. For the rest see fence.pml.
+ * client began, and none is exposed twice. Clocks are trusted with this: keys of the new owner expire only when its
+ * lease is over, counted from before the first pass, and the waiter can tell that. For the rest see fence.pml.
  *
  * Mutants: with each of these switches an assert() must fail.
  *
