@@ -27,7 +27,13 @@ func noErr(t *testing.T, err error) {
 // put writes a key, and get reads it from the server's own data.
 func put(t *testing.T, s *Server, value string) {
 	t.Helper()
-	noErr(t, s.Call("/v3/kv/put", map[string]any{"key": []byte("key"), "value": []byte(value)}, &struct{}{}))
+	callAgain(t, s, "/v3/kv/put", map[string]any{"key": []byte("key"), "value": []byte(value)}, &struct{}{})
+}
+
+// callAgain repeats a call while the cluster elects another leader, as it may do at any time on a busy machine.
+func callAgain(t *testing.T, s *Server, path string, request, reply any) {
+	t.Helper()
+	noErr(t, await("the leader stays", func() error { return s.Call(path, request, reply) }))
 }
 
 func get(t *testing.T, s *Server) string {
@@ -37,7 +43,7 @@ func get(t *testing.T, s *Server) string {
 			Value []byte `json:"value"`
 		} `json:"kvs"`
 	}
-	noErr(t, s.Call("/v3/kv/range", map[string]any{"key": []byte("key")}, &reply))
+	callAgain(t, s, "/v3/kv/range", map[string]any{"key": []byte("key")}, &reply)
 	if len(reply.Kvs) == 0 {
 		return ""
 	}
