@@ -124,16 +124,10 @@ func (h *hold) endOnClose() error {
 	h.mu.Lock()
 	var rest afterUnlock
 	switch h.phase {
-	case phaseHeld:
+	case phaseHeld, phaseIdle:
 		rest = h.releaseLocked(ErrClosed)
-	case phaseIdle:
-		h.unparkLocked()
-		rest = h.releaseLocked(ErrClosed)
-		rest.released = nil
 	case phaseLeaving:
-		if !h.parked || h.unparkLocked() {
-			rest = h.takeLeavingLocked()
-		}
+		rest = h.takeLeavingLocked()
 	case phaseCleaning:
 		h.setPhaseLocked(phaseEnded)
 		rest = afterUnlock{hold: h, op: opCleanUp, request: h.releaseRequestLocked(h.keepForLocked())}

@@ -60,7 +60,7 @@ func (h *hold) handOverLocked() bool {
 // canContinueLocked reports whether the hold may have one more tenure without a request to the engine. Few tokens are
 // reserved if it is not recallable: then they are ahead of the clock only if the clock of another process is.
 func (h *hold) canContinueLocked(now driver.Instant) bool {
-	isAhead := h.recallable && tokenLead(h.token) > maxTokenLead
+	isAhead := h.recallable && tokenLead(h.token, now.Time()) > maxTokenLead
 	return h.spareTokens > 0 && !h.recalled && !isAhead && h.lock.client.lifetime.Err() == nil &&
 		h.validity.remaining(now) >= h.lock.ttl/3 && !h.isWanted()
 }

@@ -27,8 +27,8 @@ const (
 )
 
 // tokenLead returns how far a token is ahead of the clock, if it is a time in microseconds. Other tokens are smaller.
-func tokenLead(token uint64) time.Duration {
-	return time.Duration(int64(token)-time.Now().UnixMicro()) * time.Microsecond
+func tokenLead(token uint64, now time.Time) time.Duration {
+	return time.Duration(int64(token)-now.UnixMicro()) * time.Microsecond
 }
 
 // lingerRequest makes r ask for a hold that may become idle, if the lock lingers.
@@ -41,7 +41,7 @@ func (h *hold) lingerRequest(r *driver.Request, a *acquisition) {
 // nextTokenRangeLocked returns how many tokens to ask for after those of this hold.
 func (h *hold) nextTokenRangeLocked() int {
 	switch {
-	case tokenLead(h.token) > maxTokenLead/2:
+	case tokenLead(h.token, time.Now()) > maxTokenLead/2:
 		return 1
 	case h.spareTokens > 0:
 		return firstTokenRange
@@ -136,7 +136,6 @@ func (h *hold) recall() (inUse bool) {
 		switch {
 		case c.abilities.Local:
 			rest = h.releaseLocked(ErrReleased)
-			rest.released = nil
 		case c.leaving.add(h, true): // leave waits for mu
 			h.beginLeavingLocked(nil)
 		default: // the client is being closed, and Close ends the hold
@@ -146,17 +145,6 @@ func (h *hold) recall() (inUse bool) {
 	h.mu.Unlock()
 	_ = rest.run()
 	return inUse
-}
-
-// loseIdleLocked ends an idle hold that the engine no longer knows, or may no longer know. Nobody had a lease of it, so
-// nobody is told.
-func (h *hold) loseIdleLocked(cleanUp bool) afterUnlock {
-	h.unparkLocked()
-	rest := h.endLocked(ErrLost)
-	if cleanUp {
-		h.scheduleCleanupLocked(driver.Now())
-	}
-	return rest
 }
 
 // hasLingeredLocked reports whether the hold has been idle for as long as Linger allows.

@@ -85,7 +85,7 @@ func (l *leavings) stop() []*hold {
 // the client is closed, it returns the release, for the caller to send.
 func (h *hold) leaveLocked(event *Released) (rest afterUnlock) {
 	h.beginLeavingLocked(event)
-	if !h.lock.client.leaving.add(h, !h.parked) && (!h.parked || h.unparkLocked()) {
+	if !h.lock.client.leaving.add(h, !h.parked) {
 		rest = h.takeLeavingLocked()
 	}
 	return rest
@@ -108,7 +108,7 @@ func (h *hold) leave() {
 	c := h.lock.client
 	h.mu.Lock()
 	var rest afterUnlock
-	if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {
+	if h.phase == phaseLeaving {
 		rest = h.takeLeavingLocked()
 	}
 	h.mu.Unlock()
@@ -128,9 +128,13 @@ func (h *hold) leave() {
 	}
 }
 
-// takeLeavingLocked ends a hold that is leaving. The caller must send the release.
-func (h *hold) takeLeavingLocked() afterUnlock {
-	rest := h.leaving
+// takeLeavingLocked ends a hold that is leaving, and returns the release, which the caller must send: nothing, if a
+// caller of this process has taken the hold out of the local queue, and sends it.
+func (h *hold) takeLeavingLocked() (rest afterUnlock) {
+	if h.parked && !h.unparkLocked() {
+		return rest
+	}
+	rest = h.leaving
 	rest.endTurn = h.hasTurn
 	h.leaving, h.hasTurn = afterUnlock{}, false
 	h.setPhaseLocked(phaseEnded)
@@ -147,7 +151,6 @@ func (h *hold) follow() (rest afterUnlock, tokens int) {
 	switch h.phase {
 	case phaseIdle:
 		rest = h.releaseLocked(ErrReleased)
-		rest.released = nil
 	case phaseLeaving:
 		rest = h.takeLeavingLocked()
 	}

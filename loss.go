@@ -41,16 +41,15 @@ func (h *hold) refuseLocked() afterUnlock {
 }
 
 // loseLocked ends a hold that was not released. If cleanUp is set, the engine may still have it, and is asked to
-// release it.
+// release it. Nobody has a lease of an idle hold, so nobody is told of its loss.
 func (h *hold) loseLocked(how Loss, cleanUp bool) afterUnlock {
-	if h.phase == phaseIdle {
-		return h.loseIdleLocked(cleanUp)
-	}
-	now := driver.Now()
+	now, wasIdle := driver.Now(), h.phase == phaseIdle
 	rest := h.endLocked(how.cause())
-	rest.lost = &Lost{
-		About: h.lock.about(h.mode), Token: h.token, Cause: h.cause, How: how, Reason: losses[how].reason,
-		Held: now.Since(h.validity.tenureStart),
+	if !wasIdle {
+		rest.lost = &Lost{
+			About: h.lock.about(h.mode), Token: h.token, Cause: h.cause, How: how, Reason: losses[how].reason,
+			Held: now.Since(h.validity.tenureStart),
+		}
 	}
 	if cleanUp {
 		h.scheduleCleanupLocked(now)

@@ -17,7 +17,7 @@ type edit struct{ file, from, to string }
 
 var mutants = []mutant{
 	{name: "no allowance for drift", edits: []edit{
-		{"validity.go", "return ttl - drift(ttl)", "return ttl"},
+		{"validity.go", "return ttl - driver.Drift(ttl)", "return ttl"},
 	}},
 	{name: "deadline counted from the reply", edits: []edit{
 		{"hold.go", "h.validity.start, h.validity.length = start,", "h.validity.start, h.validity.length = now,"},
@@ -144,8 +144,7 @@ var mutants = []mutant{
 		{"acquire.go", "before, a.tokens = h.follow()", "_, a.tokens = h.follow()"},
 	}, test: "TestAnotherClientRecallsAnIdleLock"},
 	{name: "later release forgotten", edits: []edit{
-		{"leaving.go", "if h.phase == phaseLeaving && (!h.parked || h.unparkLocked()) {",
-			"if h.phase == phaseLeaving && h.parked && h.unparkLocked() {"},
+		{"leaving.go", "if h.parked && !h.unparkLocked() {", "if !h.parked || !h.unparkLocked() {"},
 	}, test: "TestReleaseLaterDoesNotWait"},
 	{name: "recall that waits for the engine", edits: []edit{
 		{"idle.go", "\t\tdefault: // the client is being closed, and Close ends the hold\n\t\t\th.parkLocked()\n",
@@ -158,7 +157,7 @@ var mutants = []mutant{
 		{"leaving.go", "\t\tc.closeErrs.add(err)\n", ""},
 	}, test: "TestCloseTellsOfALaterReleaseWithoutAnswer"},
 	{name: "idle locks forgotten by Close", edits: []edit{
-		{"cleanup.go", "\t\th.unparkLocked()\n\t\trest = h.releaseLocked(ErrClosed)\n", ""},
+		{"cleanup.go", "case phaseHeld, phaseIdle:", "case phaseHeld:"},
 	}, test: "TestCloseReleasesIdleLocks"},
 	{name: "clean-up ends with its first answer", edits: []edit{
 		{"cleanup.go", "answered && sent >= h.unknownUntil {", "answered {"},

@@ -71,6 +71,7 @@ func (h *hold) releaseLocked(cause error) afterUnlock {
 // endLocked ends the hold here, for whatever cause. The caller must release whatever the engine still has. The
 // renewer forgets the hold at once, so no renewal is begun after that.
 func (h *hold) endLocked(cause error) afterUnlock {
+	h.unparkLocked()
 	rest := afterUnlock{hold: h, ends: h.contextEnds, cause: cause, endTurn: h.hasTurn}
 	h.setPhaseLocked(phaseEnded)
 	h.cause, h.contextEnds, h.hasTurn = cause, nil, false
@@ -105,9 +106,10 @@ func (c *Client) sendRelease(ctx context.Context, r driver.Release) error {
 	return timelimit.CauseOf(ctx, c.engine.Release(inner, r))
 }
 
-// releaseEventLocked returns the event of a release that is about to happen, or nil if nobody observes it.
+// releaseEventLocked returns the event of a release that is about to happen, or nil if nobody observes it, or nobody
+// has a lease of the hold.
 func (h *hold) releaseEventLocked() *Released {
-	if h.lock.client.observers.release == nil {
+	if h.lock.client.observers.release == nil || h.phase == phaseIdle {
 		return nil
 	}
 	return &Released{About: h.lock.about(h.mode), Token: h.token, Held: time.Since(h.validity.tenureStart.Time())}

@@ -14,11 +14,8 @@ type validity struct {
 	maxHold     time.Duration  // from tenureStart; 0 is no limit
 }
 
-// drift is taken off a lease because the rates of clocks differ: 1 % + 2 ms.
-func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
-
 // validFor is how long after its start a lease may be relied on.
-func validFor(ttl time.Duration) time.Duration { return ttl - drift(ttl) }
+func validFor(ttl time.Duration) time.Duration { return ttl - driver.Drift(ttl) }
 
 func (v *validity) remaining(now driver.Instant) time.Duration {
 	left := v.length - now.Since(v.start)

@@ -13,9 +13,13 @@ func (e *Engine) takeOrRecall(r *quorumnode.Request) (driver.Grant, *waiter, err
 	s := e.shard(r.Key)
 	s.mu.Lock()
 	g, w, err := e.takeLocked(s, r)
-	recalls, left := s.recallsLocked(r, e.now())
+	var recalls []func() bool
+	var left time.Duration
+	if err == driver.ErrHeld {
+		recalls, left = s.recallsLocked(r, e.now())
+	}
 	s.mu.Unlock()
-	if err != driver.ErrHeld || len(recalls) == 0 {
+	if len(recalls) == 0 {
 		return g, w, err
 	}
 	for _, recall := range recalls {
@@ -31,13 +35,10 @@ func (e *Engine) takeOrRecall(r *quorumnode.Request) (driver.Grant, *waiter, err
 	return g, w, err
 }
 
-// recallsLocked returns the Recall functions of the holders of a name, unless the owner of the request is one of them,
-// and the time until their leases end. The shard is locked.
+// recallsLocked returns the Recall functions of the holders of a name that is held, unless the owner of the request is
+// one of them, and the time until their leases end. The shard is locked.
 func (s *shard) recallsLocked(r *quorumnode.Request, now int64) (recalls []func() bool, left time.Duration) {
 	en := s.entries[r.Name]
-	if en == nil {
-		return nil, 0
-	}
 	for i := range en.holds {
 		h := &en.holds[i]
 		if h.owner == r.Owner {

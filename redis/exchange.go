@@ -14,13 +14,15 @@ func (e *Engine) Exchange(
 ) (g driver.Grant, released, err error) {
 	n := e.names(r.Key)
 	take := quorumnode.Request{Request: r}
-	t := uncontendedRequest{releases: before.Owner}
-	first, err := t.setTake(take, n, "")
-	if err != nil || !e.canExchange(before, take, n) {
+	if !e.canExchange(before, take, n) {
 		return e.releaseAndTake(ctx, before, r)
 	}
-	e.removeRecallable(n.value, before.Owner)
-	e.waiters.remove(before.Owner)
+	t := uncontendedRequest{releases: before.Owner}
+	first, err := t.setTake(take, n, "")
+	if err != nil {
+		return e.releaseAndTake(ctx, before, r)
+	}
+	e.forgetOwner(n, before)
 	answer, err := e.runUncontended(ctx, &t)
 	if errors.Is(err, errGrantsClosed) {
 		return e.releaseAndTake(ctx, before, r) // the script had no effect

@@ -86,7 +86,7 @@ func (e *Engine) StartRelease(ctx context.Context, r driver.Release, done func(e
 	}
 	n := e.names(r.Key)
 	fully := func(ctx context.Context) error { return e.releaseFully(ctx, n, r) }
-	if wantedByOthers := e.forgetOwner(r); wantedByOthers || e.spentAtHead.Has(r.Owner) { // as in Release
+	if wantedByOthers := e.forgetOwner(n, r); wantedByOthers || e.spentAtHead.Has(r.Owner) { // as in Release
 		go wait(fully)
 		return
 	}

@@ -49,21 +49,16 @@ func (e *Engine) subscribe(ctx context.Context, w *waiter, n redisKeys) error {
 }
 
 func (e *Engine) subscribeTo(ctx context.Context, w *waiter, n redisKeys, name string, sharded bool) error {
-	way, err := e.subscribeToAs(ctx, &w.subscriber, n, name, sharded)
+	way, err := e.subscribeAs(ctx, &w.subscriber, n, name, sharded)
 	if err == nil {
 		w.setNotifyBy(way)
 	}
 	return err
 }
 
-// subscribeAs subscribes to the channel on which this process is notified about a name. It returns how others publish
+// subscribeAs subscribes to a channel on which this process is notified about a name. It returns how others publish
 // there: P, S, or - if they cannot.
-func (e *Engine) subscribeAs(ctx context.Context, s *subscriptions.Subscriber, n redisKeys) (way string, err error) {
-	name, sharded := e.notifyChannel(n)
-	return e.subscribeToAs(ctx, s, n, name, sharded)
-}
-
-func (e *Engine) subscribeToAs(
+func (e *Engine) subscribeAs(
 	ctx context.Context, s *subscriptions.Subscriber, n redisKeys, name string, sharded bool,
 ) (way string, err error) {
 	if e.mustPoll(n) {

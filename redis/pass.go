@@ -60,15 +60,15 @@ func (e *Engine) StartHandOver(ctx context.Context, h quorumnode.HandOver, done 
 		return
 	}
 	n := e.names(h.Hold.Key)
-	e.forgetOwner(driver.Release{Hold: h.Hold})
+	e.forgetOwner(n, driver.Release{Hold: h.Hold})
 	// The clock of the server when the first node was asked, or an earlier one: at least so much has passed there.
 	sinceTold := h.Began.Since(h.Next.Received)
-	began := h.Next.ServerMillis + (sinceTold - clockDrift(sinceTold)).Milliseconds() - 1
+	began := h.Next.ServerMillis + (sinceTold - driver.Drift(sinceTold)).Milliseconds() - 1
 	go func() {
 		// If the clock of the server was set back meanwhile, began is too late. The clock of this process mostly shows
 		// that.
 		age := driver.Now().Since(h.Began)
-		least := max((age - clockDrift(age)).Milliseconds(), 0)
+		least := max((age - driver.Drift(age)).Milliseconds(), 0)
 		answer, err := beforeDeadline(ctx, func(ctx context.Context) (any, error) {
 			return e.run(ctx, scriptHandOver, n, h.Hold.Owner, placeArg(h.Place, h.Hold.Owner),
 				strconv.FormatUint(h.To.Floor, 10), h.To.Owner, luascript.Millis(h.To.TTL),

@@ -18,6 +18,7 @@ import (
 // there.
 type recalls struct {
 	answering atomic.Int32 // answers in flight
+	count     atomic.Int32 // how many owners there are
 
 	mu     sync.Mutex
 	byName map[string][]*recallable // by the value's key
@@ -36,18 +37,23 @@ type recallable struct {
 // addRecallable registers the owner of a request that may be recalled, and returns what to store in the value. That is
 // empty if this process cannot be notified: then the lock is taken, and cannot be recalled.
 func (e *Engine) addRecallable(ctx context.Context, r quorumnode.Request, n redisKeys) (field string, err error) {
-	if r.Recall == nil || e.mustPoll(n) || !e.knowsServer(ctx, n) {
+	if r.Recall == nil || e.mustPoll(n) {
+		return "", nil
+	}
+	name, sharded := e.notifyChannel(n)
+	if sharded && !e.subscriptions.IsOpen(name) && !e.knowsServer(ctx, n) {
 		return "", nil
 	}
 	c := &recallable{key: r.Key, owner: r.Owner, recall: r.Recall}
 	c.subscriber.Wake = func() {}
 	c.subscriber.MessagesLost = func() { e.recallSoon(c) } // perhaps one of them was for this owner
-	if c.way, err = e.subscribeAs(ctx, &c.subscriber, n); err != nil || c.way == "-" {
+	if c.way, err = e.subscribeAs(ctx, &c.subscriber, n, name, sharded); err != nil || c.way == "-" {
 		e.subscriptions.Unsubscribe(&c.subscriber)
 		return "", err
 	}
 	e.recalls.mu.Lock()
 	defer e.recalls.mu.Unlock()
+	e.recalls.count.Add(1)
 	if e.recalls.byName == nil {
 		e.recalls.byName = map[string][]*recallable{}
 	}
@@ -55,14 +61,9 @@ func (e *Engine) addRecallable(ctx context.Context, r quorumnode.Request, n redi
 	return c.way + e.process, nil
 }
 
-// knowsServer makes sure that the server of a slot is known, unless that has confirmed a channel there. Before the
-// first request it may be a guess (cachedServer), and a server that is asked for the channel of a slot which it does
-// not have ends the connection of all channels.
+// knowsServer makes sure that the server of a slot is known. Before the first request it may be a guess (cachedServer),
+// and a server that is asked for the channel of a slot which it does not have ends the connection of all channels.
 func (e *Engine) knowsServer(ctx context.Context, n redisKeys) bool {
-	name, sharded := e.notifyChannel(n)
-	if !sharded || e.subscriptions.IsOpen(name) {
-		return true
-	}
 	_, err := inTime(ctx, e, func(ctx context.Context) (*server, error) {
 		return e.router.findServer(ctx, n, nil)
 	}, nil)
@@ -71,6 +72,9 @@ func (e *Engine) knowsServer(ctx context.Context, n redisKeys) bool {
 
 // removeRecallable forgets an owner that does not hold, or is about to release.
 func (e *Engine) removeRecallable(valueKey, owner string) {
+	if e.recalls.count.Load() == 0 {
+		return
+	}
 	e.recalls.mu.Lock()
 	list := e.recalls.byName[valueKey]
 	at := slices.IndexFunc(list, func(c *recallable) bool { return c.owner == owner })
@@ -79,6 +83,7 @@ func (e *Engine) removeRecallable(valueKey, owner string) {
 		return
 	}
 	c := list[at]
+	e.recalls.count.Add(-1)
 	if len(list) == 1 {
 		delete(e.recalls.byName, valueKey)
 	} else {
@@ -101,30 +106,20 @@ func (e *Engine) recallNow(c *recallable) (inUse bool) {
 // that lets go unsubscribes.
 func (e *Engine) recallSoon(c *recallable) {
 	e.recalls.mu.Lock()
-	e.recalls.lost = append(e.recalls.lost, c)
-	isFirst := len(e.recalls.lost) == 1
-	e.recalls.mu.Unlock()
-	if isFirst {
+	defer e.recalls.mu.Unlock()
+	if e.recalls.lost = append(e.recalls.lost, c); len(e.recalls.lost) == 1 {
 		go e.recallLost()
 	}
 }
 
-// recallLost asks all holders to let go to whom messages may have been lost.
+// recallLost asks those holders to let go to whom messages may have been lost.
 func (e *Engine) recallLost() {
-	for {
-		e.recalls.mu.Lock()
-		lost := e.recalls.lost
-		if len(lost) == 0 {
-			e.recalls.mu.Unlock()
-			return
-		}
-		c := lost[0]
-		e.recalls.mu.Unlock()
+	e.recalls.mu.Lock()
+	lost := e.recalls.lost
+	e.recalls.lost = nil
+	e.recalls.mu.Unlock()
+	for _, c := range lost {
 		e.recallNow(c)
-		e.recalls.mu.Lock()
-		e.recalls.lost[0] = nil
-		e.recalls.lost = e.recalls.lost[1:]
-		e.recalls.mu.Unlock()
 	}
 }
 

@@ -12,19 +12,20 @@ func (e *Engine) Release(ctx context.Context, r driver.Release) error {
 	if err := checkOwner(r.Owner); err != nil {
 		return err
 	}
-	n := e.names(r.Key)
-	e.removeRecallable(n.value, r.Owner)
 	if e.unsent.Withdraw(r.Owner) {
 		return driver.ErrNotHeld
 	}
-	if wantedByOthers := e.forgetOwner(r); wantedByOthers || !canReleaseUncontended(r) || e.spentAtHead.Has(r.Owner) {
+	n := e.names(r.Key)
+	wantedByOthers := e.forgetOwner(n, r)
+	if wantedByOthers || !canReleaseUncontended(r) || e.spentAtHead.Has(r.Owner) {
 		return e.releaseFully(ctx, n, r)
 	}
 	return e.releaseUncontended(ctx, n, r)
 }
 
 // forgetOwner drops what this process knows of an owner that releases, and reports whether others wait for the name.
-func (e *Engine) forgetOwner(r driver.Release) (wantedByOthers bool) {
+func (e *Engine) forgetOwner(n redisKeys, r driver.Release) (wantedByOthers bool) {
+	e.removeRecallable(n.value, r.Owner)
 	e.waiters.remove(r.Owner)
 	return e.wantedByOthers.Remove(r.Key)
 }

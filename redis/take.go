@@ -90,12 +90,11 @@ func (e *Engine) canTakeUncontended(r quorumnode.Request) bool {
 // takeUncontended takes a lock that nobody holds or waits for, as most are when they are asked for. Its script,
 // take_free.lua, has two steps only. It returns errUndecided if only take.lua can decide: see takeOrJoin.
 func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n redisKeys) (driver.Grant, error) {
-	var t uncontendedRequest
 	recalledBy, err := e.addRecallable(ctx, r, n)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	g, err := e.takeFree(ctx, r, n, &t, recalledBy)
+	g, err := e.takeFree(ctx, r, n, recalledBy)
 	if g.Recallable = err == nil && recalledBy != ""; err != nil && recalledBy != "" {
 		e.removeRecallable(n.value, r.Owner)
 	}
@@ -105,13 +104,14 @@ func (e *Engine) takeUncontended(ctx context.Context, r quorumnode.Request, n re
 // takeFree is takeUncontended for a holder that can be asked to let go at recalledBy, or cannot be asked if that is
 // empty.
 func (e *Engine) takeFree(
-	ctx context.Context, r quorumnode.Request, n redisKeys, t *uncontendedRequest, recalledBy string,
+	ctx context.Context, r quorumnode.Request, n redisKeys, recalledBy string,
 ) (driver.Grant, error) {
+	var t uncontendedRequest
 	first, err := t.setTake(r, n, recalledBy)
 	if err != nil {
 		return driver.Grant{}, err
 	}
-	answer, err := e.runUncontended(ctx, t)
+	answer, err := e.runUncontended(ctx, &t)
 	return readTakeFree(answer, err, first, r.Request)
 }
 

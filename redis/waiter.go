@@ -156,7 +156,7 @@ func (w *waiter) noteGranted(received messageGrant, at int64, age time.Duration)
 	if w.answers > 0 {
 		// Since the latest answer, as much time has passed here as on the server, except for clock drift.
 		passed := time.Duration(at-w.serverMillis) * time.Millisecond
-		surely := passed - clockDrift(passed)
+		surely := passed - driver.Drift(passed)
 		if !w.messagesLostAt.IsZero() || passed < 0 || surely > driver.Now().Since(w.sentBefore) {
 			// The message is older than the latest refusal, or the server's clock differs or was set. Poll again; but
 			// only the message says as which owner the waiter was passed the name.
@@ -186,10 +186,6 @@ func (w *waiter) isInUse() bool {
 	defer w.mu.Unlock()
 	return w.inUse && w.granted == nil
 }
-
-// clockDrift returns by how much the clocks of this process and of the server may differ after some time in which both
-// were not set: as much as the drift of a lease, see the glossary.
-func clockDrift(passed time.Duration) time.Duration { return passed/100 + 2*time.Millisecond }
 
 // noteMessagesLost notes that messages may have been lost, and makes the waiter poll at once. Until a request that is
 // sent after this has been answered, messages may come from another server with another clock.

@@ -254,7 +254,7 @@ func (b *ballot) nodesAtToken() (n int) {
 // finishWon ends the ballot with a lease, unless too little is left of it.
 func (b *ballot) finishWon() (driver.Grant, error) {
 	r := b.request
-	left := r.TTL - drift(r.TTL) - driver.Now().Since(b.start)
+	left := r.TTL - driver.Drift(r.TTL) - driver.Now().Since(b.start)
 	if left < b.engine.MinValidity {
 		return b.finishLost(fmt.Errorf("only %v would be left of the lease: the nodes answer too slowly for this ttl",
 			max(left, 0)))

@@ -75,12 +75,9 @@ func (e *Engine) useGrant(
 // lastsLongEnough reports whether enough is left of a lease that was passed on: more than half of it, and what the
 // configuration asks for. Otherwise the nodes are asked for all of it.
 func (e *Engine) lastsLongEnough(g driver.Grant) bool {
-	left := g.TTL - drift(g.TTL) - driver.Now().Since(g.Start)
+	left := g.TTL - driver.Drift(g.TTL) - driver.Now().Since(g.Start)
 	return left > g.TTL/2 && left >= e.MinValidity
 }
-
-// drift is by how much clocks may differ during a lease, as the core has it.
-func drift(ttl time.Duration) time.Duration { return ttl/100 + 2*time.Millisecond }
 
 // releaseLeft releases what was passed to a waiter that has given up.
 func (e *Engine) releaseLeft(k driver.Key, owner string) {
