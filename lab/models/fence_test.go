@@ -4,6 +4,7 @@ package models
 
 import (
 	"os"
+	"strconv"
 	"testing"
 	"time"
 )
@@ -59,11 +60,20 @@ func TestThingsHappen(t *testing.T) {
 		t.Run(defines, func(t *testing.T) {
 			t.Parallel()
 			number := defines[len("PROBE="):][:1]
-			v := runSpin(t, fence, small, defines)
-			if want := "(" + number + "!=" + number + ")"; v.failed != want {
-				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, want)
-			}
+			wantFailed(t, fence, defines, probed(number))
 		})
+	}
+}
+
+// probed returns the assertion of the step with this number.
+func probed(number string) string { return "(" + number + "!=" + number + ")" }
+
+// wantReached expects that the steps of a model with the numbers from 1 on are reached.
+func wantReached(t *testing.T, model, defines string, steps int) {
+	t.Helper()
+	for i := range steps {
+		number := strconv.Itoa(i + 1)
+		wantFailed(t, model, defines+"PROBE="+number, probed(number))
 	}
 }
 

@@ -33,10 +33,7 @@ func TestMutantsFail(t *testing.T) {
 	} {
 		t.Run(c.defines, func(t *testing.T) {
 			t.Parallel()
-			v := runSpin(t, fence, small, c.defines)
-			if v.failed != c.failed {
-				t.Errorf("after %d states this does not hold: %q; want %q", v.states, v.failed, c.failed)
-			}
+			wantFailed(t, fence, c.defines, c.failed)
 		})
 	}
 }
@@ -49,18 +46,13 @@ func TestPassMutantsFail(t *testing.T) {
 		exclusion = "(holder==0)"
 		unique    = "!(((used>>token)&1))"
 	)
-	for defines, failed := range map[string]string{
+	wantBroken(t, pass, map[string]string{
 		"TOOFEW RESTARTS=0":   unique,
 		"UNSURE RESTARTS=0":   exclusion,
 		"RESTORED":            exclusion,
 		"AGED RESTARTS=0":     exclusion,
 		"ANYTOKEN RESTARTS=0": unique,
-	} {
-		v := runSpin(t, pass, small, defines)
-		if v.failed != failed {
-			t.Errorf("%s: after %d states this does not hold: %q; want %q", defines, v.states, v.failed, failed)
-		}
-	}
+	})
 }
 
 // Each way to break the recall of locks is found.
@@ -71,12 +63,15 @@ func TestRecallMutantsFail(t *testing.T) {
 		exclusion = "(users==0)"
 		larger    = "(token>highest)"
 	)
-	for defines, failed := range map[string]string{
+	wantBroken(t, recall, map[string]string{
 		"INUSE": exclusion, "UNCHECKED": larger, "TWICE": larger, "NARROW": larger, "SAME": larger,
-	} {
-		v := runSpin(t, recall, small, defines)
-		if v.failed != failed {
-			t.Errorf("%s: after %d states this does not hold: %q; want %q", defines, v.states, v.failed, failed)
-		}
+	})
+}
+
+// wantBroken expects that each of these switches breaks a model, by an assertion.
+func wantBroken(t *testing.T, model string, failed map[string]string) {
+	t.Helper()
+	for defines, assertion := range failed {
+		wantFailed(t, model, defines, assertion)
 	}
 }

@@ -167,3 +167,12 @@ func needSpin(t *testing.T) {
 		}
 	}
 }
+
+// wantFailed lets Spin go through a model, and expects that this assertion, as pan writes it, does not hold.
+func wantFailed(t *testing.T, model, defines, assertion string) {
+	t.Helper()
+	v := runSpin(t, model, small, defines)
+	if v.failed != assertion {
+		t.Errorf("%s: after %d states this does not hold: %q; want %q", defines, v.states, v.failed, assertion)
+	}
+}
