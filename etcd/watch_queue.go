@@ -43,7 +43,7 @@ type watchView struct {
 // a reader that of the last writer before it, since a downgrade of that one frees the way, too. When the key is removed
 // the waiter reads the queue: those before it may have left before their turn, and so may its own entry.
 //
-// Who waits for permits watches all removals of the name, so it always knows which entries are left. Removals arrive in
+// A waiter for permits watches all removals of the name, so it always knows which entries are left. Removals arrive in
 // the order in which they happened, and that of the waiter's own key would be among them. So the waiter's entry exists
 // if its removal has not arrived before that of the last entry in its way, and the grant needs no further read. The
 // grant is good for the entry's grace, counted by this process's clock from the moment at which the majority last

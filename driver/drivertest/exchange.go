@@ -53,7 +53,7 @@ func exchangeReleasesAndTakes(e *env) {
 	e.checkFree(b, held)
 }
 
-// Who waits has waited for longer than whoever releases and takes.
+// Waiters come before whoever releases and takes again.
 func exchangeServesWaitersFirst(e *env) {
 	x, b := e.exchanger(), e.open()
 	a := x.(driver.Engine)
