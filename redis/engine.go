@@ -176,7 +176,8 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 		return err
 	}
 	n := e.names(h.Key)
-	err := replies.Held(e.run(ctx, scriptDowngrade, n, h.Owner, floorArg()))
+	answer, err := e.run(ctx, scriptDowngrade, n, h.Owner, floorArg())
+	err = e.finishHandOver(ctx, n, answer, err)
 	if err == nil || driver.IsNo(err) { // a shared holder is not idle
 		e.removeRecallable(n.value, h.Owner)
 	}

@@ -16,6 +16,7 @@ import (
 type refusal struct {
 	serverMillis int64 // the server's clock
 	closed       bool  // refused only because grants are closed
+	unfinished   bool  // the script has to run again to find out whether the take is granted
 	pollHint
 }
 
@@ -83,8 +84,21 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 	w.wakeUp()
 }
 
-// takeFully runs take.lua. With w, the owner joins the queue as w.
+// takeFully decides a take with take.lua. With w, the owner joins the queue as w. Without, it does not come back, and so
+// the script runs until it has skipped all waiters that are dead, however many these are.
 func (e *Engine) takeFully(
+	ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter,
+) (driver.Grant, refusal, error) {
+	for {
+		g, refused, err := e.takeFullyOnce(ctx, r, n, w)
+		if !refused.unfinished || w != nil {
+			return g, refused, err
+		}
+	}
+}
+
+// takeFullyOnce runs take.lua.
+func (e *Engine) takeFullyOnce(
 	ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter,
 ) (driver.Grant, refusal, error) {
 	mode, weight, size := "x", 1, 1
@@ -148,6 +162,9 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	refused = refusal{serverMillis: list[1], pollHint: pollHint{
 		endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
 	}}
+	if refused.unfinished = list[4] == 3; refused.unfinished {
+		refused.pollHint = pollHint{} // poll at once
+	}
 	if list[2] == notLookedUp {
 		return g, false, refused, &driver.HeldError{}
 	}

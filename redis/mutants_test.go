@@ -8,6 +8,18 @@ import (
 
 var mutants = []overlay.Fault{
 	{
+		Name: "release that ends before all the dead are skipped",
+		Edits: []overlay.Edit{{File: "release.go", From: "for more := true; more; {",
+			To: "for more := false; more; {"}},
+		Test: "TestTheDeadAreSkippedInShortScripts", Says: "after the release",
+	},
+	{
+		Name: "take that ends before all the dead are skipped",
+		Edits: []overlay.Edit{{File: "join.go", From: "if !refused.unfinished || w != nil {",
+			To: "if true {"}},
+		Test: "TestATakeSkipsAllTheDead", Says: "held by another owner",
+	},
+	{
 		Name: "waiter that a renewal finds not told to the holder",
 		Edits: []overlay.Edit{{File: "recall.go", From: "\t\tif c.owner == owner {\n\t\t\te.recallNow(c)",
 			To: "\t\tif false {\n\t\t\te.recallNow(c)"}},

@@ -48,10 +48,33 @@ func (e *Engine) releaseUncontended(ctx context.Context, n redisKeys, r driver.R
 // releaseFully releases whatever the owner holds, or its place in the queue.
 func (e *Engine) releaseFully(ctx context.Context, n redisKeys, r driver.Release) error {
 	keepHead := e.spentAtHead.Has(r.Owner)
-	err := replies.Held(e.run(ctx, scriptRelease, n,
-		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead)))
+	answer, err := e.run(ctx, scriptRelease, n,
+		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead))
+	err = e.finishHandOver(ctx, n, answer, err)
 	if keepHead && (err == nil || driver.IsNo(err)) {
 		e.spentAtHead.Remove(r.Owner)
 	}
 	return err
+}
+
+const (
+	// answerUnfinished is what a script adds to its answer if it has looked at maxSteps waiters, and there are more.
+	answerUnfinished = 2
+	// nobody is an owner that does not exist. Its release only hands over.
+	nobody = "nobody"
+)
+
+// finishHandOver reads the answer of a script that releases. If very many waiters are dead, or are granted the lock
+// together, it runs further scripts until the next waiter holds. What becomes of these does not matter to the release:
+// if one fails, the next waiter polls.
+func (e *Engine) finishHandOver(ctx context.Context, n redisKeys, answer any, err error) error {
+	if held, ok := answer.(int64); ok && held >= answerUnfinished {
+		answer = held - answerUnfinished
+		for more := true; more; {
+			rest, err := e.run(ctx, scriptRelease, n, nobody, floorArg(), 0, "", "")
+			held, _ := rest.(int64)
+			more = err == nil && held >= answerUnfinished
+		}
+	}
+	return replies.Held(answer, err)
 }

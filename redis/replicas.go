@@ -57,8 +57,9 @@ func (e *Engine) undoTake(ctx context.Context, short error, keepHead bool, batch
 		if keepHead {
 			e.spentAtHead.Add(r.Owner)
 		}
-		err := replies.Held(e.run(ctx, scriptRelease, e.names(r.Key),
-			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(keepHead)))
+		n := e.names(r.Key)
+		answer, err := e.run(ctx, scriptRelease, n, r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(keepHead))
+		err = e.finishHandOver(ctx, n, answer, err)
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			return driver.Spent(short)
 		}

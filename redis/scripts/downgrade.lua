@@ -2,7 +2,7 @@
 -- waiting readers.
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, floor (the client's clock, us), closed
---   Answers 1 if the owner is a shared holder now, 0 if it does not hold.
+--   Answers 1 if the owner is a shared holder now, 0 if it does not hold; and 2 more as release.lua does.
 local owner, floor, closed = ARGV[1], ARGV[2], ARGV[3]
 
 -- use lock.lua
@@ -19,4 +19,4 @@ call('ZADD', holdersKey, now + ms, owner)
 setShared(1)
 handOver(nil, true)
 updateMarks()
-return 1
+return unfinished and 3 or 1

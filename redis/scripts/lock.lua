@@ -15,6 +15,7 @@
 --   BYTE_TILDE            the byte of "~", with which the process of a waiter of redlock begins
 --   MAX_TOKEN             the largest token (driver.MaxToken)
 --   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
+--   MAX_STEPS             how many waiters handOver skips in one run; it serves half as many (maxSteps)
 --   LINGERS               what an answer of take_steps.lua is smaller by if the holder can be recalled (answerLingers)
 --   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
 --
@@ -211,7 +212,7 @@ end
 -- notifySecond tells the second waiter to poll in ms: a polling head may be gone, and the second one would not learn
 -- that the name is free. It does not notify the place me, whose owner is running this script.
 local function notifySecond(me, ms)
-  while true do
+  for _ = 1, MAX_STEPS do
     local second = call('ZRANGE', queueKey, 1, 1)[1]
     if not second or second == me then return end
     local w = readWaiter(second)
@@ -225,14 +226,24 @@ end
 -- not receive messages, as that one is gone. With me, it stops before that place, whose owner is running this script
 -- and needs no message. changed says that the head, or what it waits for, has changed.
 --
+-- In one run it skips MAX_STEPS waiters at most, or serves half as many, as the server does nothing else meanwhile. If
+-- there are more, it sets unfinished, and the client runs the script again, or another one that hands over. In case that
+-- the client dies first, or waits itself, the next waiter is told to poll, and goes on.
+--
 -- A message may also reach subscribers that this server does not count, because they subscribed at a replica. So
 -- before it grants, it asks the waiter with "?" whether it listens. It tells a waiter only what it has already done.
+local unfinished = false
 local function handOver(me, changed)
+  local steps = 0
   while closed ~= '1' do
     local place = call('ZRANGE', queueKey, 0, 0)[1]
     if not place or place == me then return end
     local w = readWaiter(place)
-    if not w then
+    if steps >= MAX_STEPS then
+      unfinished = true
+      if w and w.way ~= '-' then notify(w, 'h ' .. w.number .. ' 0') end
+      return
+    elseif not w then
       leaveQueue(place)
     elseif not fits(w.mode, w.weight, w.size) then
       if not changed or w.way == '-' then return end
@@ -254,8 +265,9 @@ local function handOver(me, changed)
         local token, ms = nextToken(w.tokens), math.min(w.ttl, FIRST_LEASE)
         setHolder(owner, w.mode, w.weight, w.tokens, ms, token, w.text)
         notify(w, string.format('g %s %.0f %d %d %.0f %d', w.ticket, token, w.tokens, ms, now, call('ZCARD', queueKey)))
+        steps = steps + 1 -- it takes the server about as long as to skip two
       end
     end
-    changed = true
+    changed, steps = true, steps + 1
   end
 end

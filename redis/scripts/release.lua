@@ -2,7 +2,7 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, floor (the client's clock, us), keep (ms for which it stays taken),
 --         place in the queue ("" for the owner), "1" to keep the head for the next owner of the same call, closed
---   Answers 1 if the owner held, 0 if not.
+--   Answers 1 if the owner held, 0 if not; and 2 more if it has to be handed over to others, too (see handOver).
 --
 -- A place stays if another owner of the call waits there. To keep the head for the next owner, the place of an owner
 -- that held becomes the head of the queue again, and that of an owner that waited stays where it is. Its record is that
@@ -58,4 +58,4 @@ elseif mine then
 end
 handOver(nil, changed)
 updateMarks()
-return held
+return held + (unfinished and 2 or 0)

@@ -3,7 +3,7 @@
 -- setShared stores that the shared holders have a total weight of n.
 local function setShared(n)
   local last = call('ZREVRANGE', holdersKey, 0, 0, 'WITHSCORES')[2]
-  if last then
+  if last and tonumber(last) > now then
     value = 'shared\n' .. n
     call('SET', valueKey, value, 'PXAT', last)
     call('PEXPIREAT', holdersKey, last)
@@ -11,6 +11,7 @@ local function setShared(n)
   else
     value = false
     call('DEL', valueKey)
+    if last then call('DEL', holdersKey) end -- all of these have ended: see expireShared
   end
 end
 
@@ -33,19 +34,23 @@ local function rebase()
   for i = 1, #all, 2 do call('ZADD', holdersKey, string.format('%.0f', all[i + 1] + expiry - last), all[i]) end
 end
 
--- expireShared removes shared holders whose lease has ended. Call it before looking at holders.
+-- expireShared removes shared holders whose lease has ended. Call it before looking at holders. If very many have
+-- ended, some stay until the next script, and count as holders until then: sharedUntil removes its own.
 local function expireShared()
   local n = sharedWeight()
   if n == nil then return end
   if value then rebase() end
-  local ended = call('ZRANGEBYSCORE', holdersKey, '-inf', value and now or '+inf')
+  local ended = call('ZRANGEBYSCORE', holdersKey, '-inf', value and now or '+inf', 'LIMIT', 0,
+    value and MAX_STEPS or -1) -- if the value has expired, so has the list
   for _, owner in ipairs(ended) do n = n - removeShared(owner) end
   if value and (#ended > 0 or call('EXISTS', holdersKey) == 0) then setShared(n) end -- the list may be lost, too
 end
 
 -- sharedUntil returns the end of the owner's shared lease, or nil.
 local function sharedUntil(owner)
-  return sharedWeight() and tonumber(call('ZSCORE', holdersKey, owner) or nil)
+  local ends = sharedWeight() and tonumber(call('ZSCORE', holdersKey, owner) or nil)
+  if not ends or ends > now then return ends end
+  setShared(sharedWeight() - removeShared(owner))
 end
 
 -- extendShared makes the lease of a shared holder last until a moment. Its first step needs no memory: when the server

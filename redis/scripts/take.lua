@@ -7,8 +7,8 @@
 --         how many may wait (0: no limit), closed (see lock.lua)
 --   Answers {token, tokens, waiting} if it is granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never, -2 not looked up), position in the queue (0 is the
---    head, -1 not queued), 1 for another kind of holder, 2 for one that can be recalled, if nobody waits} if it is
---    refused.
+--    head, -1 not queued), 1 for another kind of holder, 2 for one that can be recalled, if nobody waits, 3 if the
+--    script has to run again to find out (see handOver)} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
 -- All of these are texts, and join_queue.lua uses them as such. They are converted to numbers after it.
 local owner, ttl, tokens, floor, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -95,5 +95,5 @@ if way ~= '' and not late then
       'r ' .. way .. ' ' .. process .. ' ' .. number .. ' ' .. valueKey)
   end
 end
-local what = isForeign() and 1 or recalledBy and not hasWaiters() and 2 or 0
+local what = unfinished and 3 or isForeign() and 1 or recalledBy and not hasWaiters() and 2 or 0
 return {0, now, endsIn(), call('ZRANK', queueKey, place) or -1, what}
