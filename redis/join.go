@@ -84,8 +84,8 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 	w.wakeUp()
 }
 
-// takeFully decides a take with take.lua. With w, the owner joins the queue as w. Without, it does not come back, and so
-// the script runs until it has skipped all waiters that are dead, however many these are.
+// takeFully decides a take with take.lua. With w, the owner joins the queue as w. Without, it does not come back, and
+// so the script runs until it has skipped all waiters that are dead, however many these are.
 func (e *Engine) takeFully(
 	ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter,
 ) (driver.Grant, refusal, error) {

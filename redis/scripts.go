@@ -196,8 +196,8 @@ const (
 	// program.
 	maxTokensPerGrant = 1 << 20
 
-	// maxSteps is how many dead waiters, or ended leases, a script removes at most; it serves half as many waiters. While
-	// it runs, the server does nothing else: to remove a waiter takes about 10 µs, to serve one 25 µs.
+	// maxSteps is how many dead waiters, or ended leases, a script removes at most; it serves half as many waiters.
+	// While it runs, the server does nothing else: to remove a waiter takes about 10 µs, to serve one 25 µs.
 	maxSteps = 40
 )
 
