@@ -134,6 +134,10 @@ func TestTop(t *testing.T) {
 
 	w.press("p")
 	w.see("PAUSED")
+	w.press("Enter")
+	w.see("PAUSED", "held by")
+	w.press("Escape")
+	w.see("NAME", "WAITING")
 	w.press("?")
 	w.see("suspend; fg goes on")
 	w.press("q")

@@ -172,7 +172,7 @@ func (m *model) sortBy(s sortOrder) {
 func (m *model) resetTable() {
 	m.selectFirst()
 	if m.isPartial() {
-		m.restart(listNames)
+		m.askFor(listNames)
 	}
 }
 
@@ -184,7 +184,7 @@ func (m *model) selectFirst() { m.selected, m.selectedRow, m.topRow = driver.Key
 
 func (m *model) openDetail(k driver.Key) {
 	m.page, m.openName, m.detail, m.detailErr, m.scroll = pageDetail, k, nil, nil, 0
-	m.restart(inspectOne)
+	m.askFor(inspectOne)
 }
 
 // changeInterval makes the interval longer or shorter by a number of steps.

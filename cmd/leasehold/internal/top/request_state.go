@@ -23,6 +23,7 @@ const (
 type requestState struct {
 	inFlight    bool
 	obsolete    bool // the request in flight is of no use any more
+	asked       bool // a key has asked for the next request, so that it is sent even during a pause
 	unsupported bool // the engine does not support it
 	due         time.Time
 	number      int // of the latest request
@@ -51,11 +52,10 @@ type response struct {
 func (m *model) startDue() (due []request) {
 	for k := range m.requests {
 		w := &m.requests[k]
-		if w.inFlight || w.unsupported || m.paused || m.now.Before(w.due) ||
-			requestKind(k) == inspectOne && m.page != pageDetail {
+		if w.inFlight || !m.isWanted(requestKind(k)) || m.now.Before(w.due) {
 			continue
 		}
-		w.inFlight, w.obsolete = true, false
+		w.inFlight, w.obsolete, w.asked = true, false, false
 		w.number++
 		due = append(due, request{
 			kind: requestKind(k), number: w.number, view: m.view, key: m.openName,
@@ -63,6 +63,18 @@ func (m *model) startDue() (due []request) {
 		})
 	}
 	return due
+}
+
+// isWanted reports whether a request is to be sent when it is due.
+func (m *model) isWanted(k requestKind) bool {
+	w := m.requests[k]
+	return !w.unsupported && (!m.paused || w.asked) && (k != inspectOne || m.page == pageDetail)
+}
+
+// askFor makes a request due at once that a key has asked for.
+func (m *model) askFor(k requestKind) {
+	m.restart(k)
+	m.requests[k].asked = true
 }
 
 // restart makes a request due as soon as the one in flight has ended.
@@ -80,8 +92,7 @@ func (m *model) isObsolete(k requestKind) bool {
 func (m *model) wakeAt() time.Time {
 	at := m.now.Add(time.Second)
 	for k, w := range m.requests {
-		if !w.inFlight && !w.unsupported && !m.paused && w.due.Before(at) &&
-			(requestKind(k) != inspectOne || m.page == pageDetail) {
+		if !w.inFlight && m.isWanted(requestKind(k)) && w.due.Before(at) {
 			at = w.due
 		}
 	}

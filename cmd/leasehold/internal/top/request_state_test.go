@@ -96,6 +96,30 @@ func TestOpeningAName(t *testing.T) {
 	}
 }
 
+// A pause stops what comes by itself, not what a key asks for: a name that is opened is shown, once.
+func TestOpeningANameDuringAPause(t *testing.T) {
+	t.Parallel()
+	s := newTestModel(t, Options{})
+	s.show(many(3)...)
+	s.press("p", "enter")
+	if at := s.wakeAt(); at.After(s.now) {
+		t.Errorf("it wakes in %s only", at.Sub(s.now))
+	}
+	asked := s.start(inspectOne)
+	s.noteResponse(response{request: asked, detail: detail{status: admin.Status{Key: asked.key}}})
+	if text := s.draw().String(); !strings.Contains(text, "free") || !strings.Contains(text, "PAUSED") {
+		t.Errorf("the name is not shown:\n%s", text)
+	}
+	s.advance(time.Hour)
+	if due := s.startedRequests(); len(due) > 0 {
+		t.Errorf("it is not paused: %+v", due)
+	}
+	s.press("esc", "p")
+	if _, polls := s.startedRequests()[listNames]; !polls {
+		t.Error("it does not go on")
+	}
+}
+
 func TestHealth(t *testing.T) {
 	t.Parallel()
 	line := func(a response) string {
