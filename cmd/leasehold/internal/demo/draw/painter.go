@@ -49,13 +49,16 @@ func (p *textDrawer) paragraph(indent, text string) {
 
 // legendEntry adds an entry to the legend.
 func (p *textDrawer) legendEntry(k cellKind, text string) {
-	long := 3 + utf8.RuneCountInString(text)
-	if p.pendingLength+long+2 > p.width {
+	letter, color := p.glyph(cell{kind: k})
+	if letter == " " {
+		letter = "a gap:"
+	}
+	long := utf8.RuneCountInString(letter + " " + text)
+	if p.pendingLength+long > p.width {
 		p.endLine()
 	}
-	letter, color := p.glyph(cell{kind: k})
 	p.pending += p.Colored(letter, color) + " " + text + "   "
-	p.pendingLength += long + 2
+	p.pendingLength += long + 3
 }
 
 func (p *textDrawer) endLine() {

@@ -11,17 +11,24 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/screen"
 )
 
-// Legend explains the pictures.
+// legendWidth is how long the lines of the legend may be: it also goes into files and pipes.
+const legendWidth = 80
+
+// Legend explains the signs in the pictures.
 func Legend(w io.Writer, s screen.Screen) error {
 	p := newTextDrawer(w, s)
+	p.width = legendWidth
 	for _, e := range []struct {
 		kind cellKind
 		text string
 	}{
 		{cellKind(timeline.Waits), "waits"}, {cellKind(timeline.Holds), "believes that it holds the lock"},
 		{cellKind(timeline.Stopped), "stands still"}, {heldTwice, "two believe it at once"},
-		{cellKind(timeline.Accepted), "written"}, {cellKind(timeline.Lost), "overwrites an update"},
-		{cellKind(timeline.Refused), "refused"},
+		{cellKind(timeline.Hangs), "never gets the lock"}, {cellKind(timeline.Dies), "dies"},
+		{cellKind(timeline.Closed), "grants nothing"}, {cellKind(timeline.Down), "is down"},
+		{idle, "nothing happens"}, {cellKind(timeline.Accepted), "written"},
+		{cellKind(timeline.Lost), "overwrites an update"}, {cellKind(timeline.Refused), "refused"},
+		{cellKind(timeline.Note), "something else, as its text says"},
 	} {
 		p.legendEntry(e.kind, e.text)
 	}
