@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,7 +32,7 @@ func (a *app) audit() *cobra.Command {
 	var limit int
 	output := newOutput()
 	cmd := &cobra.Command{
-		Use:   "audit",
+		Use:   "audit [flags]",
 		Short: "List the locks that were taken away by force",
 		Long: `List the locks that were taken away by force, with leasehold release --force or by programs, the newest
 first. The engine keeps the latest 1000.
@@ -43,7 +42,8 @@ changed, for another reason); asked (the removal was about to be done, and wheth
 
 Time and user are what the machine said on which it was done. An engine that keeps no record says so, and the
 exit code is 64.`,
-		Args:              exactArgs(0, "leasehold audit [flags]"),
+		Example:           `  leasehold audit --limit 10`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("limit") && limit < 1 {
@@ -72,7 +72,7 @@ func removals(all []admin.Removal) []removal {
 	list := make([]removal, 0, len(all)) // [], not null
 	for _, r := range all {
 		list = append(list, removal{
-			At: r.At.UTC().Format(time.RFC3339Nano), Kind: r.Kind.String(), Name: r.Name, Token: r.Token,
+			At: jsonMoment(r.At), Kind: r.Kind.String(), Name: r.Name, Token: r.Token,
 			Holder: r.Holder, By: r.By, Why: r.Why, Outcome: r.Outcome.String(), ID: r.ID,
 		})
 	}
@@ -83,7 +83,7 @@ func (a *app) printRemovals(all []admin.Removal) error {
 	table := columns{out: a.out}
 	table.addRow("WHEN", "KIND", "NAME", "TOKEN", "OUTCOME", "BY", "HOLDER", "WHY")
 	for _, r := range all {
-		table.addRow(r.At.UTC().Format(time.RFC3339), r.Kind.String(), quote.Name(r.Name),
+		table.addRow(formatMoment(r.At), r.Kind.String(), quote.Name(r.Name),
 			strconv.FormatUint(r.Token, 10), r.Outcome.String(), quote.Text(r.By), quote.Cell(r.Holder),
 			quote.Cell(r.Why))
 	}

@@ -30,7 +30,7 @@ func (a *app) demo() *cobra.Command {
 	var p demoOptions
 	output := newOutput()
 	cmd := &cobra.Command{
-		Use:   "demo [CASE...]",
+		Use:   "demo [flags] [CASE...]",
 		Short: "Play the classic cases that break locks, without leasehold and with it",
 		Long: `Play the classic cases that break locks, each once with a lock of a few commands and once with leasehold.
 
@@ -40,6 +40,9 @@ starts for some seconds. The engine (--engine) does not matter.
 
 Cases:
 ` + caseList(),
+		Example: `  leasehold demo
+  leasehold demo c d
+  leasehold demo --real -o json`,
 		ValidArgsFunction: cobra.FixedCompletions(caseCompletions(), cobra.ShellCompDirectiveNoFileComp),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			if p.cases, err = demo.Find(args); err != nil {
@@ -54,7 +57,7 @@ Cases:
 	}
 	cmd.Flags().BoolVar(&p.real, "real", false,
 		"play on Redis servers that are started for it: it takes some ten seconds")
-	cmd.Flags().Uint64Var(&p.seed, "seed", 1, "another number makes other durations; the same number, the same")
+	cmd.Flags().Uint64Var(&p.seed, "seed", 1, "another `N` makes other durations; the same N, the same")
 	cmd.Flags().StringVar(&p.svg, "svg", "", "write the pictures to `FILE`, too")
 	output.register(cmd)
 	return cmd
@@ -97,7 +100,7 @@ func (a *app) reportDemo(p demoOptions, figures []draw.Figure) (err error) {
 		err = a.printFigures(figures, p.real)
 	}
 	if err != nil {
-		return err
+		return withExitCode(err)
 	}
 	if harmless := demo.Harmless(figures); len(harmless) > 0 {
 		a.say("nothing was lost without leasehold in case %s, so nothing is shown: the machine may be busy, play it "+

@@ -19,7 +19,7 @@ import (
 func (a *app) doctor() *cobra.Command {
 	output, ttl, maxWaiters := newOutput(), period(leasehold.DefaultTTL), admin.DefaultMaxWaiters
 	cmd := &cobra.Command{
-		Use:   "doctor",
+		Use:   "doctor [flags]",
 		Short: "Find what endangers locks, and say what to do about it",
 		Long: `Find what endangers locks, and say what to do about it.
 
@@ -29,11 +29,12 @@ check.
 
 A critical finding: a promise may be broken now, or locks do not work. A warning: locks work, but a fault that
 is to be expected would break a promise, or cost much time. A note: nothing is wrong, but you should know.
-docs/doctor.md explains each finding.
 
 Exit codes: 0 nothing above a note; 1 warnings; 2 critical findings; 64, 69 as for all commands: 69 if nothing
 could be examined, since the engine cannot be reached or its file cannot be used.`,
-		Args:              exactArgs(0, "leasehold doctor [flags]"),
+		Example: `  leasehold doctor
+  leasehold doctor --ttl 5s -o json | jq '.findings[].text'`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withAdminBy(cmd, engine.OpenToExamine, func(ctx context.Context, c *admin.Client) error {

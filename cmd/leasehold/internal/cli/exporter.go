@@ -25,14 +25,15 @@ func (a *app) exporter() *cobra.Command {
 	listen, prefix := defaultListen, ""
 	interval, timeout := period(15*time.Second), period(0)
 	cmd := &cobra.Command{
-		Use:   "exporter",
+		Use:   "exporter [flags]",
 		Short: "Serve what can be seen on the engine to Prometheus",
 		Long: `Serve what can be seen on the engine to Prometheus, on http://` + defaultListen + `/metrics:
 locks held, waiters, leaks, and the health of nodes.
 
 It polls the engine every --interval, and never because of a scrape. While the engine cannot be reached it goes
 on, with leasehold_up 0.`,
-		Args:              exactArgs(0, "leasehold exporter [flags]"),
+		Example:           `  leasehold exporter --listen 127.0.0.1:9852 --interval 30s`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if interval < period(time.Second) || interval > period(time.Hour) {

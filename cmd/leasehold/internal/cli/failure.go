@@ -4,6 +4,8 @@ package cli
 
 import (
 	"errors"
+	"io/fs"
+	"os"
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
@@ -16,6 +18,9 @@ func withExitCode(err error) error {
 	}
 	if coded, ok := errors.AsType[*exit.Error](err); ok {
 		return coded
+	}
+	if file, ok := errors.AsType[*fs.PathError](err); ok && file.Path == os.Stdout.Name() {
+		return exit.Errorf(exit.Output, "standard output cannot be written: %w", file.Err)
 	}
 	code := exit.Unavailable
 	switch {

@@ -44,7 +44,7 @@ type glob struct {
 	pattern *regexp.Regexp
 }
 
-var errGlob = errors.New(`it must be a pattern in which * stands for any text, ? for a letter, ` +
+var errGlob = errors.New(mustBe + `a pattern in which * stands for any text, ? for a letter, ` +
 	`and [a-z] for one of several, as in "order:*"`)
 
 // Set implements pflag.Value.

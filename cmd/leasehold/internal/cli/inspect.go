@@ -20,14 +20,16 @@ import (
 func (a *app) inspect() *cobra.Command {
 	kind, output := newKind(), newOutput()
 	cmd := &cobra.Command{
-		Use:   "inspect NAME",
+		Use:   "inspect [flags] NAME",
 		Short: "Show who holds a name and who waits for it",
 		Long: `Show who holds a name and who waits for it.
 
 On an engine of several nodes (redlock://), it also shows what each node says: who holds the name there, or
 that it is free; for how much longer the node is in quarantine, which means that it grants nothing because it
 was restarted and may have forgotten leases; that it does not answer; or its error.`,
-		Args:              exactArgs(1, "leasehold inspect [flags] NAME"),
+		Example: `  leasehold inspect deploy:shop
+  leasehold inspect --kind lock -o json deploy:shop | jq .free`,
+		Args:              exactArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {
@@ -59,7 +61,7 @@ was restarted and may have forgotten leases; that it does not answer; or its err
 func (a *app) check() *cobra.Command {
 	kind := newKind()
 	cmd := &cobra.Command{
-		Use:   "check NAME",
+		Use:   "check [flags] NAME",
 		Short: "Exit with 0 if a name is free and with 1 if it is held",
 		Long: `Exit with 0 if a name is free. Exit with 1 if anybody holds it, in whatever way, or if it is a latch
 whose count is not zero yet.
@@ -68,7 +70,7 @@ The answer may be out of date when it arrives: to do something only if nobody el
 
 Exit codes: 0 free; 1 held; 64, 69 as for all commands: 69 if it is not known.`,
 		Example:           `  leasehold check deploy:shop || leasehold inspect deploy:shop`,
-		Args:              exactArgs(1, "leasehold check [flags] NAME"),
+		Args:              exactArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withAdmin(cmd, func(ctx context.Context, c *admin.Client) error {

@@ -29,7 +29,7 @@ type leakFlags struct {
 func (a *app) leaks() *cobra.Command {
 	f, output := leakFlags{kind: newKind()}, newOutput()
 	cmd := &cobra.Command{
-		Use:   "leaks",
+		Use:   "leaks [flags]",
 		Short: "Find what was left behind on the engine, and remove it",
 		Long: `Find what was left behind on the engine and does not go away by itself, and with --fix remove it:
 
@@ -43,7 +43,9 @@ shown. Look before you remove an endless lease: the program that has set it may 
 
 Exit codes: 0 nothing was left behind, or all of it is gone; 1 something is there; 64, 69 as for all commands.
 An engine that does not look for leaks says so, and the exit code is 0.`,
-		Args:              exactArgs(0, "leasehold leaks [flags]"),
+		Example: `  leasehold leaks
+  leasehold leaks --prefix order: --fix`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.json = output.value == "json"

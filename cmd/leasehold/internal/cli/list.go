@@ -32,7 +32,7 @@ type listFlags struct {
 func (a *app) list() *cobra.Command {
 	f, output := listFlags{filter: filter{kind: newKind()}}, newOutput("jsonl")
 	cmd := &cobra.Command{
-		Use:   "ls",
+		Use:   "ls [flags]",
 		Short: "List what is held and waited for",
 		Long: `List what is held and waited for, ordered by kind and then by name: a line for each holder.
 
@@ -42,7 +42,7 @@ not. With --limit, a message says how to go on after the last name. -o json is o
 		Example: `  leasehold ls --match 'order:*' --waited
   leasehold ls --holder build-7 -o json | jq -r '.[].name'
   leasehold ls --limit 100 --after lock/order:1001`,
-		Args:              exactArgs(0, "leasehold ls [flags]"),
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("limit") && f.limit < 1 {

@@ -20,7 +20,7 @@ import (
 func (a *app) openNow() *cobra.Command {
 	yes, change, why := false, false, ""
 	cmd := &cobra.Command{
-		Use:   "open",
+		Use:   "open [flags]",
 		Short: "Let new servers grant locks at once",
 		Long: `Let new servers grant locks at once.
 
@@ -42,7 +42,7 @@ Exit codes: 0 open, or the list is changed; 1 nothing was done: the answer was n
 nothing; 64, 69 as for all commands: 69 also if only some servers could be opened.`,
 		Example: `  leasehold open --why 'three new servers'
   leasehold --engine redlock://a,b,new open --change-nodes`,
-		Args:              exactArgs(0, "leasehold open [flags]"),
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if !yes && !terminal.IsTerminal(a.in) {
@@ -89,7 +89,7 @@ func (a *app) changeNodes(ctx context.Context, e driver.Engine, yes bool) error 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(a.out, "changed: locks are granted again at", opens.Format(time.RFC3339))
+	_, err = fmt.Fprintln(a.out, "changed: locks are granted again at", formatMoment(opens))
 	return err
 }
 

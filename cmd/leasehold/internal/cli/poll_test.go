@@ -163,7 +163,7 @@ func watchLines(t *testing.T, c *admin.Client, a *app, f watchFlags, d time.Dura
 	for line := range strings.Lines(fmt.Sprint(a.out)) {
 		line = strings.TrimSuffix(line, "\n")
 		if !f.json {
-			line = strings.Join(strings.Fields(line)[2:], " ")
+			line = strings.Join(strings.Fields(line)[1:], " ")
 		}
 		lines = append(lines, line)
 	}

@@ -21,7 +21,7 @@ func (p position) key() driver.Key { return driver.Key{Kind: kinds[p.kind], Name
 func (p *position) Set(text string) error {
 	kind, name, ok := strings.Cut(text, "/")
 	if _, known := kinds[kind]; !ok || !known {
-		return errors.New("it must be KIND/NAME, as in lock/order:1001")
+		return errors.New(mustBe + "KIND/NAME, as in lock/order:1001")
 	}
 	*p = position{kind, name}
 	return nil

@@ -3,15 +3,11 @@
 package cli
 
 import (
-	"errors"
 	"net/url"
 	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/spf13/pflag"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
@@ -167,21 +163,6 @@ func spellingVariants(word string) (all []string) {
 		}
 	}
 	return all
-}
-
-var plainFlag = regexp.MustCompile(`^[A-Za-z][A-Za-z-]*$`)
-
-// describeFlagError returns an error for a flag that cannot be parsed. What is glued to a letter, or precedes an equals
-// sign, may be part of a password, and is left out.
-func describeFlagError(err error) error {
-	unknown, is := errors.AsType[*pflag.NotExistError](err)
-	switch {
-	case is && unknown.GetSpecifiedShortnames() != "":
-		return errors.New("unknown flag -" + unknown.GetSpecifiedName())
-	case is && !plainFlag.MatchString(unknown.GetSpecifiedName()):
-		return errors.New("a flag that is not known")
-	}
-	return err
 }
 
 // checkName refuses a lock name that looks like a URL with a password: a flag was forgotten, and everybody who lists

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,8 +19,6 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-const releaseUsage = "leasehold release --force [flags] NAME"
-
 // releaseFlags are the flags of release.
 type releaseFlags struct {
 	force, yes bool
@@ -32,7 +31,7 @@ type releaseFlags struct {
 func (a *app) releaseByForce() *cobra.Command {
 	f := releaseFlags{kind: choice{allowed: []string{"lock", "semaphore"}}}
 	cmd := &cobra.Command{
-		Use:   "release --force NAME",
+		Use:   "release --force [flags] NAME",
 		Short: "Take a lock away from whoever holds it",
 		Long: `Take a lock away from whoever holds it.
 
@@ -46,7 +45,7 @@ of sudo) and why. See leasehold audit.
 Exit codes: 0 released; 1 nothing was released: the name is free, nobody holds it with that token (any more), or
 the answer was no; 64, 69 as for all commands.`,
 		Example:           `  leasehold release --force --why 'build-7 hangs, see ticket 4711' deploy:shop`,
-		Args:              exactArgs(1, releaseUsage),
+		Args:              exactArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -115,7 +114,7 @@ func (a *app) removeHolders(ctx context.Context, c *admin.Client, name string, f
 	if !f.yes && !a.confirm(ctx, "Take it away from "+whom+"?") {
 		return exit.Errorf(exit.No, "nothing was released")
 	}
-	released := 0
+	released, unwritten := 0, error(nil)
 	for _, t := range targets {
 		switch err := c.ForceRelease(ctx, t.kind, name, t.Token, f.removalOptions(t)...); {
 		case errors.Is(err, leasehold.ErrLost):
@@ -125,13 +124,14 @@ func (a *app) removeHolders(ctx context.Context, c *admin.Client, name string, f
 			return err
 		default:
 			released++
-			_, _ = fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, quote.Name(name), t.Token)
+			_, err := fmt.Fprintf(a.out, "released %s %s token %d\n", t.kind, quote.Name(name), t.Token)
+			unwritten = cmp.Or(unwritten, err) // the others are released all the same
 		}
 	}
 	if released == 0 {
 		return exit.Errorf(exit.No, "nothing was released: see leasehold inspect for who holds %q now", name)
 	}
-	return nil
+	return unwritten
 }
 
 // removalOptions returns what the record of the removal says.

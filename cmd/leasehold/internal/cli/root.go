@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,6 +32,7 @@ type app struct {
 	abilities driver.Abilities // of the engine, once it is open
 
 	secrets redaction
+	helpErr error // of printing the help that --help asks for
 
 	interrupted bool // SIGINT has ended the program or the wait
 }
@@ -52,7 +54,7 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 	}
 	a.root = a.commands()
 	a.root.SetArgs(args)
-	err := a.root.Execute()
+	err := cmp.Or(a.root.Execute(), a.helpErr)
 	if err == nil {
 		return exit.OK
 	}
@@ -84,8 +86,9 @@ func (a *app) printMessage(text string, wrongWord bool) {
 }
 
 func (a *app) commands() *cobra.Command {
+	printVersion := false
 	root := &cobra.Command{
-		Use:   "leasehold",
+		Use:   "leasehold [flags] COMMAND",
 		Short: "Run programs under a distributed lock, and see what is locked",
 		Long: `Run programs under a distributed lock, and see what is locked.
 
@@ -98,47 +101,47 @@ etcd and zookeeper encrypt with TLS; postgres does so unless the server is this 
   ` + strings.Join(engine.Forms(), "\n  ") + `
 
 Exit codes of all commands: 0 done; 64 a wrong flag, argument, environment or config file; 69 the engine cannot
-be reached or used; 128+N ended by signal N. Each command says which others it has.`,
+be reached or used; 74 standard output cannot be written; 128+N ended by signal N. Each command says which
+others it has.`,
+		Example: `  leasehold run nightly -- backup --full
+  leasehold ls`,
 		Args:          refuseArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if printVersion {
+				return a.printVersion("table")
+			}
+			return a.printHelp(cmd)
+		},
 	}
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return exit.Errorf(exit.Usage, "%w; see %s --help", describeFlagError(err), cmd.CommandPath())
-	})
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.helpErr = a.printHelp(cmd) })
+	root.SetHelpCommand(a.help())
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.Flags().BoolVarP(&printVersion, "version", "v", false, "print the version, as leasehold version does")
+	root.PersistentFlags().BoolP("help", "h", false, "explain the command")
 	root.PersistentFlags().StringVar(&a.engine, "engine", "",
 		"`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
 	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(),
-		a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.version())
-	root.InitDefaultCompletionCmd()
-	for _, c := range root.Commands() {
-		if c.Name() == "completion" { // cobra's own command reports success for an unknown shell
-			c.Args, c.RunE = refuseArgs, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		}
+		a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.completion(), a.version())
+	for _, c := range append(root.Commands(), root) {
+		completeFlags(c)
 	}
 	return root
 }
 
-// refuseArgs refuses an unknown command.
-func refuseArgs(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return exit.Errorf(exit.Usage, "%q is not a command: %s --help lists them", args[0], cmd.CommandPath())
-	}
-	return nil
-}
-
 // exactArgs accepts exactly n arguments after the command and its flags.
-func exactArgs(n int, usage string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
+func exactArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) > n:
-			return exit.Errorf(exit.Usage, "%q is not expected here: the form is %s", args[n], usage)
+			return unexpected(cmd, args[n])
 		case len(args) < n:
-			return exit.Errorf(exit.Usage, "NAME is missing: the form is %s", usage)
+			return exit.Errorf(exit.Usage, "NAME is missing: the form is %s", cmd.UseLine())
 		case n > 0:
 			return checkName(args[0])
 		}

@@ -18,8 +18,6 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 )
 
-const runUsage = "leasehold run [flags] NAME -- CMD [ARG...]"
-
 // runFlags are the flags of run.
 type runFlags struct {
 	nonblock, shared, skipOK bool
@@ -73,8 +71,8 @@ time, or too many waiters; 126 CMD cannot be run; 127 CMD not found. CMD has not
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
   leasehold run --slots 3 transcode -- ffmpeg -i in.mov out.mp4`,
-		RunE: func(_ *cobra.Command, args []string) error {
-			j, err := f.job(args)
+		RunE: func(cmd *cobra.Command, args []string) error {
+			j, err := f.job(cmd, args)
 			if err != nil {
 				return err
 			}
@@ -110,7 +108,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.killAfter, "kill-after",
 		"time between SIGTERM and SIGKILL: at most a third of --ttl, which also limits the default")
 	flags.IntVarP(&f.conflictCode, "conflict-exit-code", "E", exit.Held,
-		"exit `code` instead of 75 if the lock is held, or not granted in time")
+		"exit `CODE` instead of 75 if the lock is held, or not granted in time")
 	flags.BoolVar(&f.passEngine, "pass-engine", false,
 		"let CMD have the engine, in LEASEHOLD_ENGINE, and the passwords in the environment")
 	flags.BoolVar(&f.skipOK, "skip-ok", false,
@@ -118,16 +116,20 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 }
 
 // job checks flags and arguments.
-func (f *runFlags) job(args []string) (job, error) {
+func (f *runFlags) job(cmd *cobra.Command, args []string) (job, error) {
 	if len(args) == 0 {
-		return job{}, exit.Errorf(exit.Usage, "NAME and CMD are missing: the form is %s", runUsage)
+		return job{}, exit.Errorf(exit.Usage, "NAME and CMD are missing: the form is %s", cmd.UseLine())
 	}
 	argv := args[1:]
 	if len(argv) > 0 && argv[0] == "--" {
 		argv = argv[1:]
+	} else if len(argv) > 0 {
+		if err := refuseLateFlag(cmd, args[0], argv[0]); err != nil {
+			return job{}, err
+		}
 	}
 	if len(argv) == 0 {
-		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], runUsage)
+		return job{}, exit.Errorf(exit.Usage, "CMD is missing behind NAME %q: the form is %s", args[0], cmd.UseLine())
 	}
 	if err := checkName(args[0]); err != nil {
 		return job{}, err

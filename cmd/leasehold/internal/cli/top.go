@@ -22,12 +22,14 @@ import (
 func (a *app) top() *cobra.Command {
 	kind, prefix, interval := newKind(), "", period(2*time.Second)
 	cmd := &cobra.Command{
-		Use:   "top",
+		Use:   "top [flags]",
 		Short: "Watch what is held and waited for, on the whole terminal",
 		Long: `Watch what is held and waited for, on the whole terminal.
 
 q ends it, ? shows all keys. A poll goes through all names, and the next one begins an interval after it has ended.`,
-		Args:              exactArgs(0, "leasehold top [flags]"),
+		Example: `  leasehold top
+  leasehold top --kind lock --prefix order: --interval 5s`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := a.checkTerminal(os.Getenv); err != nil {

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +22,7 @@ func (p *period) Set(text string) error {
 		}
 	}
 	if err != nil || d < 0 {
-		return errors.New("it must be a duration of 0 or more, such as 500ms, 30s or 2m (a bare number is seconds)")
+		return errors.New(mustBe + "a duration of 0 or more, such as 500ms, 30s or 2m (a bare number is seconds)")
 	}
 	*p = period(d)
 	return nil
@@ -46,7 +45,7 @@ type choice struct {
 
 func (c *choice) Set(text string) error {
 	if !slices.Contains(c.allowed, text) {
-		return fmt.Errorf("it must be %s", strings.Join(c.allowed, " or "))
+		return errors.New(mustBe + strings.Join(c.allowed, " or "))
 	}
 	c.value = text
 	return nil
@@ -54,3 +53,6 @@ func (c *choice) Set(text string) error {
 
 func (c *choice) String() string { return c.value }
 func (c *choice) Type() string   { return strings.Join(c.allowed, "|") }
+
+// words returns what a shell offers as the flag's value.
+func (c *choice) words() []string { return c.allowed }

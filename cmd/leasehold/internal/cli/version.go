@@ -23,28 +23,34 @@ type build struct {
 func (a *app) version() *cobra.Command {
 	output := newOutput()
 	cmd := &cobra.Command{
-		Use:               "version",
+		Use:               "version [flags]",
 		Short:             "Print the version",
-		Args:              exactArgs(0, "leasehold version [flags]"),
+		Example:           `  leasehold version -o json | jq -r .version`,
+		Args:              exactArgs(0),
 		ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(*cobra.Command, []string) error {
-			b := readBuild()
-			if output.value == "json" {
-				return withExitCode(a.printJSON(b))
-			}
-			text := "leasehold " + b.Version
-			if b.Revision != "" {
-				text += " " + b.Revision
-			}
-			if b.Modified {
-				text += " (modified)"
-			}
-			_, err := fmt.Fprintf(a.out, "%s %s %s\n", text, b.Go, b.Platform)
-			return withExitCode(err)
+			return a.printVersion(output.value)
 		},
 	}
 	output.register(cmd)
 	return cmd
+}
+
+// printVersion prints the version as a table, which is one line, or as JSON.
+func (a *app) printVersion(form string) error {
+	b := readBuild()
+	if form == "json" {
+		return withExitCode(a.printJSON(b))
+	}
+	text := "leasehold " + b.Version
+	if b.Revision != "" {
+		text += " " + b.Revision
+	}
+	if b.Modified {
+		text += " (modified)"
+	}
+	_, err := fmt.Fprintf(a.out, "%s %s %s\n", text, b.Go, b.Platform)
+	return withExitCode(err)
 }
 
 func readBuild() build {

@@ -29,7 +29,7 @@ type waitFlags struct {
 func (a *app) wait() *cobra.Command {
 	f := waitFlags{kind: newKind()}
 	cmd := &cobra.Command{
-		Use:   "wait NAME",
+		Use:   "wait [flags] NAME",
 		Short: "Wait until nobody holds a name",
 		Long: `Wait until nobody holds a name, in whatever way, and a latch has come down to zero.
 
@@ -41,7 +41,8 @@ While the engine is unavailable it keeps polling, and says so once. The first po
 
 Exit codes: 0 nobody holds it; 75 it was held until --wait was over; 128+N if signal N ended the wait; 64, 69 as
 for all commands.`,
-		Args:              exactArgs(1, "leasehold wait [flags] NAME"),
+		Example:           `  leasehold wait --wait 10m deploy:shop && ./smoke-test`,
+		Args:              exactArgs(1),
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name, f.waitGiven = args[0], cmd.Flags().Changed("wait")

@@ -30,7 +30,7 @@ type watchFlags struct {
 func (a *app) watch() *cobra.Command {
 	f, output := watchFlags{kind: newKind(), interval: period(time.Second)}, newOutput()
 	cmd := &cobra.Command{
-		Use:   "watch [NAME]",
+		Use:   "watch [flags] [NAME]",
 		Short: "Print a line for each change: granted, handed on, released, waiting",
 		Long: `Print a line for each change of one name, or of all, until INT or TERM.
 
@@ -50,11 +50,13 @@ there are many names, it waits for as long before the next one.
 
 While the engine is unavailable it keeps polling: it says so once, and says when the engine is back. The first
 poll must succeed. -o json is one object a line.`,
+		Example: `  leasehold watch deploy:shop
+  leasehold watch --prefix order: --interval 5s -o json`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil
 			}
-			return exactArgs(1, "leasehold watch [flags] [NAME]")(cmd, args)
+			return exactArgs(1)(cmd, args)
 		},
 		ValidArgsFunction: a.completeNames,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -26,10 +26,10 @@ func (a *app) printChanges(all []change, json bool) error {
 		var err error
 		switch {
 		case json:
-			c.At = now.UTC().Format("2006-01-02T15:04:05.000Z07:00")
+			c.At = jsonMoment(now)
 			err = a.printJSON(c)
 		case c.Event != eventUnavailable && c.Event != eventAvailable:
-			_, err = fmt.Fprintln(a.out, strings.TrimRight(now.Format("2006-01-02 15:04:05")+"  "+c.text(), " "))
+			_, err = fmt.Fprintln(a.out, strings.TrimRight(formatMoment(now)+"  "+c.text(), " "))
 		}
 		if err != nil {
 			return err

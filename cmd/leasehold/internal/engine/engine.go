@@ -49,6 +49,23 @@ var openers = []engineOpener{
 // Forms returns an example URL for each engine, for help texts.
 func Forms() []string { return urlForms(openers) }
 
+// Schemes returns the beginnings of the URLs of all engines, for shells that complete them.
+func Schemes() (all []string) {
+	for _, o := range openers {
+		for _, scheme := range o.schemes {
+			switch end := "://"; {
+			case strings.HasPrefix(o.form, scheme+":") && !strings.Contains(o.form, end):
+				all = append(all, scheme+":")
+			case strings.Contains(o.form, ":///"):
+				all = append(all, scheme+":///")
+			default:
+				all = append(all, scheme+end)
+			}
+		}
+	}
+	return all
+}
+
 // IsScheme reports whether scheme is that of an engine.
 func IsScheme(scheme string) bool {
 	return slices.ContainsFunc(openers, func(o engineOpener) bool { return slices.Contains(o.schemes, scheme) })

@@ -17,6 +17,8 @@ const (
 	Unavailable = 69
 	// Lost means that the lease ended before the program did.
 	Lost = 70
+	// Output means that standard output cannot be written.
+	Output = 74
 	// Held means that somebody else holds the name, or that it was not granted in time.
 	Held = 75
 	// CannotRun means that the program was found but cannot be run.
