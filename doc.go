@@ -15,22 +15,27 @@
 // # Engines
 //
 // An engine keeps the locks. A program chooses one; the calls are the same on all of them. They differ in who can share
-// the locks, and in what happens when a server fails. Each is a package below github.com/leasehold-go/leasehold:
+// the locks, and in what happens when a server fails:
 //
-//   - memory: one process, for tests and examples. Locks and tokens end with the process.
-//   - sqlite: the processes of one machine, in a file, without a server. If the machine crashes, all holders are gone,
-//     and tokens continue.
-//   - redis: all clients of a Redis server, alone or behind Sentinels, or of a Redis Cluster. If the server fails,
-//     nothing is granted until it is back, and for a minute after a restart or a failover.
-//   - redis/redlock: all clients of three or five independent Redis servers. It works while a majority of them is up.
-//     It has exclusive locks only: no read-write locks, no semaphores, no latches.
-//   - redis/redisson: as redis, but on the keys of the Java library Redisson. It grants at once after a failover.
-//   - postgres: all clients of a PostgreSQL database. If the server fails, nothing is granted until it is back, and for
-//     a minute after a crash or a failover. A transaction in that database can be made to fail unless the lock is held.
-//   - etcd: all clients of an etcd cluster. It works while a majority of the servers is up. A transaction in that
-//     cluster can be made to fail unless the lock is held. It has no latches.
-//   - zookeeper: all clients of a ZooKeeper ensemble. It works while a majority of the servers is up. The servers limit
-//     how long a lease can be, by default to 16 s. It has no latches.
+//   - memory, github.com/leasehold-go/leasehold/memory: one process, for tests and examples. Locks and tokens end with
+//     the process.
+//   - sqlite, github.com/leasehold-go/leasehold/sqlite: the processes of one machine, in a file, without a server. If
+//     the machine crashes, all holders are gone, and tokens continue.
+//   - redis, github.com/leasehold-go/leasehold/redis: all clients of a Redis server, alone or behind Sentinels, or of a
+//     Redis Cluster. If the server fails, nothing is granted until it is back, and for a minute after a restart or a
+//     failover.
+//   - redlock, github.com/leasehold-go/leasehold/redis/redlock: all clients of three or five independent Redis servers.
+//     It works while a majority of them is up. It has exclusive locks only: no read-write locks, no semaphores, no
+//     latches.
+//   - redisson, github.com/leasehold-go/leasehold/redis/redisson: as redis, but on the keys of the Java library
+//     Redisson. It grants at once after a failover.
+//   - postgres, github.com/leasehold-go/leasehold/postgres: all clients of a PostgreSQL database. If the server fails,
+//     nothing is granted until it is back, and for a minute after a crash or a failover. A transaction in that database
+//     can be made to fail unless the lock is held.
+//   - etcd, github.com/leasehold-go/leasehold/etcd: all clients of an etcd cluster. It works while a majority of the
+//     servers is up. A transaction in that cluster can be made to fail unless the lock is held. It has no latches.
+//   - zookeeper, github.com/leasehold-go/leasehold/zookeeper: all clients of a ZooKeeper ensemble. It works while a
+//     majority of the servers is up. The servers limit how long a lease can be, by default to 16 s. It has no latches.
 //
 // If an engine cannot do something, the call returns [ErrUnsupported] before anything is sent. The page
 // docs/which-lock.md of the project helps to choose, and docs/engines/README.md has a table of what each can do.
