@@ -60,7 +60,7 @@ var amongDriver = []string{
 var observersShare = []string{"internal/reason"}
 
 // resource are the folders for the resource that a lock protects. They know nothing of locks.
-var resource = []string{"fence", "redis/redisfence"}
+var resource = []string{"fence", "redis/redisfence", "postgres/pgxfence"}
 
 // apart are the engines of one module that know nothing of each other. What they share is internal to the module.
 var apart = []string{"redis", "redis/redisson"}

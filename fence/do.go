@@ -33,7 +33,7 @@ func Do(ctx context.Context, db Beginner, m Mark, token uint64, fn func(tx *Guar
 	case fn == nil:
 		return missing("function", "the work to be done")
 	}
-	if err := m.valid(token); err != nil {
+	if err := m.Valid(token); err != nil {
 		return err
 	}
 	tx, err := db.BeginTx(ctx, nil)

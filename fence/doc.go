@@ -23,6 +23,7 @@
 //
 //   - [Table] is a table of names and tokens next to your own tables, and [Column] is a column of one of yours. They
 //     work with [Do] and [Raise] in PostgreSQL and SQLite, over database/sql.
+//   - Package pgxfence, in the module postgres, uses the same over pgx.
 //   - Package redisfence, in the module redis, keeps marks in Redis.
 //   - [Memory] keeps them in this process.
 //   - [Versioned] does less: it is a single conditional write, for values that do not depend on what was read before.

@@ -33,13 +33,13 @@ func (g *Guard) Token() uint64 { return g.token }
 // wait for each other until the database fails one of them. Read what a mark protects only after raising it. The errors
 // are those of the function [Raise].
 func (g *Guard) Raise(ctx context.Context, m Mark, token uint64) error {
-	if err := m.valid(token); err != nil {
+	if err := m.Valid(token); err != nil {
 		return err
 	}
 	if err := g.checkUsable(""); err != nil {
 		return err
 	}
-	return g.noteError(m.raiseBy(ctx, g.tx, token))
+	return g.noteError(m.raiseBy(ctx, overSQL{g.tx}, token))
 }
 
 // ExecContext runs [sql.Tx.ExecContext].

@@ -52,8 +52,8 @@ func (d DBMarks) Raise(ctx context.Context, name string, token uint64) error {
 		return missing("database", "a *sql.DB")
 	}
 	m := d.Table.Mark(name)
-	if err := m.valid(token); err != nil {
+	if err := m.Valid(token); err != nil {
 		return err
 	}
-	return m.raiseBy(ctx, d.DB, token)
+	return m.raiseBy(ctx, overSQL{d.DB}, token)
 }

@@ -3,7 +3,6 @@ package fence
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 )
 
@@ -24,17 +23,17 @@ func Raise(ctx context.Context, tx *sql.Tx, m Mark, token uint64) (*Guard, error
 	if tx == nil {
 		return nil, missing("transaction", "one that has just begun")
 	}
-	if err := m.valid(token); err != nil {
+	if err := m.Valid(token); err != nil {
 		return nil, err
 	}
-	if err := m.raiseBy(ctx, tx, token); err != nil {
+	if err := m.raiseBy(ctx, overSQL{tx}, token); err != nil {
 		return nil, err
 	}
 	return &Guard{tx: tx, token: token}, nil
 }
 
-// valid returns why a mark cannot be raised to a token, or nil.
-func (m Mark) valid(token uint64) error {
+// Valid returns a [*ValueError] if the mark cannot be raised to a token, and nil otherwise. It sends nothing.
+func (m Mark) Valid(token uint64) error {
 	switch {
 	case m.err != nil:
 		return m.err
@@ -54,31 +53,25 @@ type Executor interface {
 const maxTries = 3
 
 // raiseBy raises a valid mark to a valid token.
-func (m Mark) raiseBy(ctx context.Context, db Executor, token uint64) error {
+func (m Mark) raiseBy(ctx context.Context, db Statements, token uint64) error {
 	for range maxTries {
-		result, err := db.ExecContext(ctx, m.update, int64(token), m.key)
-		if err != nil {
-			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), err)
-		}
-		rows, err := result.RowsAffected()
+		rows, err := db.Exec(ctx, m.update, int64(token), m.key)
 		switch {
 		case err != nil:
-			return fmt.Errorf("fence: the driver does not say whether the mark of %q was raised: %w",
-				shortened(m.name), err)
+			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), err)
 		case rows == 1:
 			return nil
 		case rows > 1:
 			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNotUnique)
 		}
-		var have int64
-		err = db.QueryRowContext(ctx, m.read, m.key).Scan(&have)
+		have, found, err := db.QueryNumber(ctx, m.read, m.key)
 		switch {
-		case err == nil && have > int64(token):
-			return &StaleError{Name: m.name, Have: uint64(have), Want: token}
-		case errors.Is(err, sql.ErrNoRows) && !m.table:
-			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNoRow)
-		case err != nil && !errors.Is(err, sql.ErrNoRows):
+		case err != nil:
 			return fmt.Errorf("fence: looking at the mark of %q: %w", shortened(m.name), err)
+		case found && have > int64(token):
+			return &StaleError{Name: m.name, Have: uint64(have), Want: token}
+		case !found && !m.table:
+			return fmt.Errorf("fence: raising the mark of %q: %w", shortened(m.name), ErrNoRow)
 		}
 		// The row has appeared or vanished between the two statements.
 	}

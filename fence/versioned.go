@@ -2,8 +2,6 @@ package fence
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -42,6 +40,10 @@ func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64
 	if isNil(db) {
 		return missing("database", "a *sql.DB, *sql.Conn, *sql.Tx or *fence.Guard")
 	}
+	return v.write(ctx, overSQL{db}, key, token, values)
+}
+
+func (v Versioned) write(ctx context.Context, db Statements, key any, token uint64, values Values) error {
 	if key == nil {
 		return missing("key", "the value of the key column")
 	}
@@ -54,26 +56,21 @@ func (v Versioned) Write(ctx context.Context, db Executor, key any, token uint64
 	}
 	name := shortened(fmt.Sprintf("%s %v", v.Table, key))
 	for range maxTries {
-		result, err := db.ExecContext(ctx, update, args...)
-		if err != nil {
-			return fmt.Errorf("fence: writing %q: %w", name, err)
-		}
-		rows, err := result.RowsAffected()
+		rows, err := db.Exec(ctx, update, args...)
 		switch {
 		case err != nil:
-			return fmt.Errorf("fence: the driver does not say whether %q was written: %w", name, err)
+			return fmt.Errorf("fence: writing %q: %w", name, err)
 		case rows == 1:
 			return nil
 		case rows > 1:
 			return fmt.Errorf("fence: writing %q: %w", name, ErrNotUnique)
 		}
-		var have int64
-		err = db.QueryRowContext(ctx, look, key).Scan(&have)
+		have, found, err := db.QueryNumber(ctx, look, key)
 		switch {
-		case errors.Is(err, sql.ErrNoRows):
-			return fmt.Errorf("fence: writing %q: %w", name, ErrNoRow)
 		case err != nil:
 			return fmt.Errorf("fence: looking at the version of %q: %w", name, err)
+		case !found:
+			return fmt.Errorf("fence: writing %q: %w", name, ErrNoRow)
 		case have > int64(token):
 			return &StaleError{Name: name, Have: uint64(have), Want: token}
 		case have == int64(token):
