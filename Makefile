@@ -1,6 +1,7 @@
 # "make" alone says what there is. The modules are those of go.work: "work" means all of their packages.
 
 export GOWORK := $(CURDIR)/go.work
+ACTIONLINT := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
@@ -33,7 +34,7 @@ RACE := GOFLAGS="$$GOFLAGS -tags=quietzk $(QUIET)"
 
 # What takes longest comes first.
 LONGEST := ./lab/torture ./redis ./cmd/leasehold ./redis/redisson ./zookeeper ./lab/redisson ./postgres . ./redis/redlock/internal/quorum ./etcd ./sqlite ./redis/redlock ./lab/interop ./driver/drivertest \
-	./lab/torture/fencing ./internal/zookeeperserver
+	./lab/torture/fencing ./lab/docs ./internal/zookeeperserver
 
 .PHONY: schedules
 schedules: redis ## Run many more seeded schedules, and hand-overs, than "make test" (takes some minutes)
@@ -65,6 +66,7 @@ redis:
 .PHONY: etcd
 etcd:
 	@scripts/need.sh etcd etcd-server
+	@scripts/need.sh etcdctl etcd-client # for the commands in the documents
 
 # Those of the engine on PostgreSQL, and of the resource's side. Debian keeps the server out of PATH.
 .PHONY: postgresql
@@ -119,12 +121,13 @@ models: compiler spin ## Check the models at large sizes, too (takes hours and 1
 	LEASEHOLD_MODELS=1 go test -tags long -v -count 1 -timeout 24h ./lab/models
 
 .PHONY: lint
-lint: ## Check format, vet, staticcheck, go.mod files and links
+lint: ## Check format, vet, staticcheck, go.mod files, links and workflows
 	scripts/check-format.sh
 	go vet -tags mutants,long,redisson work
 	go run $(STATICCHECK) -tags mutants,long,redisson work
 	scripts/each-module.sh go mod tidy -diff
 	scripts/check-links.sh
+	go run $(ACTIONLINT)
 
 .PHONY: modules
 modules: ## Build each module by itself, without go.work
@@ -186,6 +189,14 @@ screen: redis tmux ## Run leasehold top on a terminal, and put its screen into d
 .PHONY: abilities
 abilities: redis etcd postgresql zookeeper ## Write what each engine can do into docs/engines/README.md
 	LEASEHOLD_WRITE_ABILITIES=1 go test -count 1 -run '^TestScripts$$/./^abilities$$' ./cmd/leasehold
+
+.PHONY: site
+site: ## Build the documents as a site and check it: bin/site/index.html (gets Sphinx from PyPI; takes a minute)
+	scripts/site.sh
+
+.PHONY: newcomer
+newcomer: ## Follow README.md in a new minimal Debian with empty caches (takes root, debootstrap and some minutes)
+	scripts/newcomer.sh
 
 .PHONY: shells
 shells: ## Let two shells contend for one lock

@@ -69,5 +69,5 @@ while IFS= read -r document; do
 	if ! is_reached "$document"; then
 		complain "$document cannot be reached from README.md"
 	fi
-done < <(find . -name '*.md' -not -path './.git/*' | sed 's,^\./,,' | sort)
+done < <(find . -name '*.md' -not -path './.git/*' -not -path './bin/*' | sed 's,^\./,,' | sort)
 exit "$failed"
