@@ -6,7 +6,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 .PHONY: help
 help: ## Say what there is to make
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: ## Build the command: bin/leasehold
@@ -121,13 +121,30 @@ models: compiler spin ## Check the models at large sizes, too (takes hours and 1
 	LEASEHOLD_MODELS=1 go test -tags long -v -count 1 -timeout 24h ./lab/models
 
 .PHONY: lint
-lint: ## Check format, vet, staticcheck, go.mod files, links and workflows
+lint: api-check licences vuln ## Check format, vet, staticcheck, go.mod files, links, workflows, exported names, licences and vulnerabilities
 	scripts/check-format.sh
 	go vet -tags mutants,long,redisson work
 	go run $(STATICCHECK) -tags mutants,long,redisson work
 	scripts/each-module.sh go mod tidy -diff
 	scripts/check-links.sh
 	go run $(ACTIONLINT)
+
+.PHONY: api
+api: ## Write what the modules export into the folder api
+	@mkdir -p api
+	go run ./lab/release api write
+
+.PHONY: api-check
+api-check: ## Check that the modules export what the folder api says
+	go run ./lab/release api
+
+.PHONY: licences
+licences: ## Check the licences of the modules that the command links
+	go run ./lab/release licences
+
+.PHONY: vuln
+vuln: ## Look for known vulnerabilities, if their database can be reached
+	scripts/vuln.sh
 
 .PHONY: modules
 modules: ## Build each module by itself, without go.work
@@ -140,6 +157,33 @@ portable: ## Check that it builds for other systems: the command on macOS, the l
 	GOOS=darwin GOARCH=arm64 go build work
 	GOOS=windows go vet $(LIBRARY)
 	GOARCH=386 go vet $(LIBRARY)
+
+# docs/releasing.md says when these are for.
+export VERSION ?= v0.1.0
+
+.PHONY: release-check
+release-check: ## Install the modules as users will get them at VERSION, from a temporary folder (takes some minutes)
+	go run ./lab/release check $(VERSION)
+
+.PHONY: release-commit
+release-commit: ## Make the commit of the release VERSION on a branch of its own
+	go run ./lab/release commit $(VERSION)
+
+.PHONY: snapshot
+snapshot: ## Build all that a release has into bin/dist, except the container image (takes ten minutes at first)
+	scripts/snapshot.sh
+
+.PHONY: reproducible
+reproducible: ## Build the command and its packages twice in different folders, and compare (takes ten minutes)
+	scripts/reproducible.sh
+
+.PHONY: package-test
+package-test: ## Install the packages in a Debian chroot, and remove them (needs root and "make snapshot")
+	scripts/package-test.sh
+
+.PHONY: dockerfile
+dockerfile: ## Check the Dockerfile
+	scripts/lint-dockerfile.sh
 
 # Without etcd, PostgreSQL or ZooKeeper, their rows are left out.
 .PHONY: bench
