@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/clipperhouse/displaywidth v0.11.0 // how wide letters are, as tcell has it
+	github.com/cpuguy83/go-md2man/v2 v2.0.7 // manual pages of documents, in internal/manual alone
 	github.com/creack/pty v1.1.24
 	github.com/gdamore/tcell/v3 v3.6.0 // the terminal of leasehold top; why this one is in internal/top/doc.go
 	github.com/jackc/pgx/v5 v5.12.0 // in tests alone
@@ -49,6 +50,7 @@ require (
 	github.com/prometheus/client_model v0.6.3 // indirect
 	github.com/prometheus/procfs v0.22.0 // indirect
 	github.com/remyoudompheng/bigfft v0.0.0-20230129092748-24d4a6f8daec // indirect
+	github.com/russross/blackfriday/v2 v2.1.0 // indirect
 	go.etcd.io/etcd/api/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/pkg/v3 v3.7.3 // indirect
 	go.etcd.io/etcd/client/v3 v3.7.3 // indirect

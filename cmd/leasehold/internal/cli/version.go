@@ -57,6 +57,7 @@ func readBuild() build {
 	b := build{Version: "unknown", Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
+		b.readRelease()
 		return b
 	}
 	b.Version = info.Main.Version
@@ -70,5 +71,6 @@ func readBuild() build {
 			b.Modified = s.Value == "true"
 		}
 	}
+	b.readRelease()
 	return b
 }
