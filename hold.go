@@ -69,6 +69,8 @@ type hold struct {
 	cleanUpUntil time.Duration // the clean-up gives up then, whatever the engine has answered
 
 	leaving afterUnlock // in phaseLeaving: the release that is to be sent
+	// isLeaving is whether the phase is phaseLeaving, for those who may not take mu.
+	isLeaving atomic.Bool
 }
 
 // phase is a stage in the life of a hold.
@@ -106,6 +108,9 @@ func (h *hold) setPhaseLocked(p phase) {
 		h.lock.client.leaseCount.Add(1)
 	case counted && p == phaseEnded:
 		h.lock.client.leaseCount.Add(-1)
+	}
+	if isLeaving := p == phaseLeaving; isLeaving != (h.phase == phaseLeaving) {
+		h.isLeaving.Store(isLeaving)
 	}
 	h.phase = p
 }

@@ -22,9 +22,10 @@ func (l *Lease) ReleaseLater() {
 const (
 	// maxLeaving is how many releases are in flight in the background.
 	maxLeaving = 128
-	// leaveAfter is how long a release is kept back. A caller that asks for the same name again and again comes within
-	// that time, and sends it along with its own request.
-	leaveAfter = 50 * time.Microsecond
+	// leaveAfter is how long a release is kept back at most. A caller that asks for the same name again and again comes
+	// within that time, and sends it along with its own request. It is several times that of such a request, because a
+	// timer that fires during each of them would cost as much as it saves.
+	leaveAfter = time.Millisecond
 )
 
 // leavings are the holds that are about to be released in the background.
@@ -60,11 +61,12 @@ func (l *leavings) add(h *hold, atOnce bool) bool {
 	return true
 }
 
-// release has those released that have waited for leaveAfter.
+// release has those released that nobody has sent along with another request. While the client is being closed, they
+// stay for stop.
 func (l *leavings) release() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.soon = slices.DeleteFunc(l.soon, l.queue.Add) // while the client is being closed, they stay for stop
+	l.soon = slices.DeleteFunc(l.soon, func(h *hold) bool { return !h.isLeaving.Load() || l.queue.Add(h) })
 }
 
 // stop ends the background work, and returns the holds that are not released.

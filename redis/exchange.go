@@ -30,7 +30,14 @@ func (e *Engine) Exchange(
 	if err != nil {
 		return g, err, err
 	}
-	answers, _ := answer.([]any)
+	if token, alone := answer.(int64); alone {
+		if token == 0 { // nothing was done: others wait, or the lease was lost
+			return e.releaseAndTake(ctx, before, r)
+		}
+		g, err = readTakeFree(answer, nil, first, r)
+		return g, nil, err
+	}
+	answers, _ := answer.([]any) // in a batch
 	if len(answers) != 2 {
 		return g, errReply, errReply
 	}

@@ -80,9 +80,11 @@ var mutants = []overlay.Fault{
 		Test:  "TestContractOnOneServer/Recall/ReleaseEndsRecalls", Says: "was called 1 times, want 0 to 0",
 	},
 	{
-		Name:  "exchange that passes over waiters",
-		Edits: []overlay.Edit{{File: "exchange.go", From: "\tif !wasReleased {", To: "\tif false {"}},
-		Test:  "TestContractOnOneServer/Exchange/ExchangeServesWaitersFirst", Says: "Wait has not returned",
+		Name: "exchange that forgets its release when others wait",
+		Edits: []overlay.Edit{{File: "exchange.go",
+			From: "return e.releaseAndTake(ctx, before, r)\n\t\t}\n\t\tg, err = readTakeFree",
+			To:   "g, err = e.Take(ctx, r)\n\t\t\treturn g, nil, err\n\t\t}\n\t\tg, err = readTakeFree"}},
+		Test: "TestContractOnOneServer/Exchange/ExchangeServesWaitersFirst", Says: "Wait has not returned",
 	},
 	{
 		Name: "failures to dial left to the client's log",

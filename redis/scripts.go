@@ -69,6 +69,7 @@ const (
 	scriptNodeList
 	scriptBatch
 	scriptPass
+	scriptExchange
 	scriptHandOver
 	scriptRemovalWrite
 	scriptRemovalsRead
@@ -133,6 +134,8 @@ var (
 	batchLua string
 	//go:embed scripts/pass.lua
 	passLua string
+	//go:embed scripts/exchange.lua
+	exchangeLua string
 	//go:embed scripts/hand_over.lua
 	handOverLua string
 	//go:embed scripts/removal_write.lua
@@ -173,6 +176,7 @@ var scriptSources = [scriptCount]*string{
 	scriptNodeList:         &nodeListLua,
 	scriptBatch:            &batchLua,
 	scriptPass:             &passLua,
+	scriptExchange:         &exchangeLua,
 	scriptHandOver:         &handOverLua,
 	scriptRemovalWrite:     &removalWriteLua,
 	scriptRemovalsRead:     &removalsReadLua,
@@ -219,7 +223,7 @@ const (
 
 func (s script) grantPolicy() grantPolicy {
 	switch s {
-	case scriptTakeFree, scriptBatch, scriptPass:
+	case scriptTakeFree, scriptBatch, scriptPass, scriptExchange:
 		return grantsWhenSent
 	case scriptTake, scriptTakeAll, scriptRelease, scriptHandOver, scriptDowngrade, scriptForce, scriptLeakSweep:
 		return grantsUnlessClosed

@@ -14,8 +14,8 @@ import (
 )
 
 // uncontendedRequest takes a lock that is likely to be free, or releases one for which nobody is likely to wait, or
-// does both, or passes one to another owner. Its scripts are short: take_free.lua, release_free.lua and pass.lua, or
-// batch.lua for several requests.
+// does both, or passes one to another owner. Its scripts are short: take_free.lua, release_free.lua, exchange.lua and
+// pass.lua, or batch.lua for several requests.
 type uncontendedRequest struct {
 	kind      requestKind
 	names     redisKeys // the scripts need the value's key and, unless they release, the token's key
@@ -27,8 +27,8 @@ type uncontendedRequest struct {
 	releases  string    // take: an owner that is released before, or empty
 	deadline  time.Time // the request is useless after this
 
-	// onAnswer is called once, from any goroutine, with the script's answer; after a release and a take, with a list of
-	// both. It must not block.
+	// onAnswer is called once, from any goroutine, with the script's answer; after a release and a take in a batch,
+	// with a list of both. It must not block.
 	onAnswer func(answer any, err error)
 }
 
@@ -45,7 +45,7 @@ const (
 func (r *uncontendedRequest) script() script {
 	switch {
 	case r.releases != "":
-		return scriptBatch
+		return scriptExchange
 	case r.kind == takeRequest:
 		return scriptTakeFree
 	case r.kind == passRequest:
@@ -71,13 +71,13 @@ func (r *uncontendedRequest) args(call scriptCall) scriptCall {
 // call returns the call of the script that handles this request alone.
 func (r *uncontendedRequest) call() scriptCall {
 	call := make(scriptCall, 3, 12)
-	if r.releases != "" {
-		return appendBatch(call, r)
-	}
 	if call = append(call, &r.names.value); r.kind != releaseRequest {
 		call = append(call, &r.names.token)
 	}
 	call[2] = len(call) - 3
+	if r.releases != "" {
+		call = append(call, &r.releases)
+	}
 	return r.args(call)
 }
 
