@@ -155,6 +155,7 @@ func targets(b *strings.Builder, verdicts []work.Verdict) {
 		fmt.Fprintf(b, "| [%s](#%s): %s | %s | %s | %s |\n", v.Workload, v.Workload, cell(v.Claim), report.Bound(v),
 			measured, spread)
 	}
+	reasons(b, verdicts)
 }
 
 // workload writes what a workload has shown, and its table to another text, which may be the same.

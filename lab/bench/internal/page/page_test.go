@@ -77,6 +77,37 @@ func TestPageShowsTheWholeRun(t *testing.T) {
 	}
 }
 
+// Each workload that is short is followed by its cause, and no other is.
+func TestPageSaysWhyTargetsAreShort(t *testing.T) {
+	t.Parallel()
+	d := example()
+	d.Verdicts = []work.Verdict{{Workload: "many"}, {Workload: "sticky", Pass: true}, {Workload: "turns-one"},
+		{Workload: "turns-one"}, {Workload: "turns-held"}}
+	text, _, _ := render(d, "")
+	_, why, _ := strings.Cut(text, "Why some are short:")
+	why, _, _ = strings.Cut(why, "## What was measured")
+	for _, want := range []string{"- [many](#many): A pair", "- [turns-one](#turns-one), [turns-held](#turns-held): "} {
+		if strings.Count(why, want) != 1 {
+			t.Errorf("%q is not there once:\n%s", want, why)
+		}
+	}
+	if strings.Contains(text, "](#sticky): A name") {
+		t.Errorf("there is a cause of what is not short:\n%s", why)
+	}
+}
+
+// Causes are about workloads that have targets.
+func TestCausesAreOfTargets(t *testing.T) {
+	t.Parallel()
+	for _, c := range causes {
+		for _, w := range c.workloads {
+			if !slices.ContainsFunc(work.Targets, func(x work.Target) bool { return x.Workload == w }) {
+				t.Errorf("%s has no target", w)
+			}
+		}
+	}
+}
+
 func TestTablesMayBeInAFileOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	text, tables, _ := render(example(), "../figures.md")

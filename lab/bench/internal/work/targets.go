@@ -111,8 +111,9 @@ func serverTimeTo(ours, theirs string) Target {
 // must not cost much more than a lock without them.
 var PostgresTargets = slices.Concat(
 	pairsTo("postgres", "leasehold postgres", "advisory", 0.7),
-	pairsTo("postgres", "leasehold postgres", "floor postgres", 0.7),
+	pairsTo("postgres", "leasehold postgres", "floor postgres", 1),
 	pairsTo("postgres", "leasehold postgres", "pglock's statements", 1),
+	turnsTo("postgres", "leasehold postgres", "advisory", 0.5),
 	pollTargets("postgres", "leasehold postgres"),
 )
 
