@@ -34,20 +34,22 @@ var causes = []cause{
 			"hundred, others need ten times as many: about ten is the most that there is."},
 	{[]string{"million"},
 		"The processor time is that of the machine. If a process that holds a million leases gets less of it than it " +
-			"needs, it also tells of losses late: its contexts end after the deadline. `Lease.Err` and `Lease.Deadline` " +
-			"are right at any time, and nobody else was granted a lock that its holder still had, as the last rows say."},
+			"needs, it also tells of losses late: its contexts end after the deadline. `Lease.Err` and " +
+			"`Lease.Deadline` are right at any time, and nobody else was granted a lock that its holder still had, as " +
+			"the last rows say."},
 	{[]string{"five-crowd", "five-turns-one", "five-turns-held"},
 		"A turn crosses the network four times one way: to the nodes and back, to one of them, and to the waiter " +
 			"([decision 85](decisions/0085-a-holder-passes-the-name-to-the-first-waiter.md))."},
 	{[]string{"postgres", "postgres-turns-one", "postgres-turns-many", "postgres-turns-held"},
-		"An advisory lock belongs to a connection that is kept for it: it writes nothing, and has neither a lease nor " +
-			"a token. A lease is a row, each change of it is a transaction, and each hand-over a `NOTIFY`, which wakes " +
-			"all that listen ([decision 82](decisions/0082-postgres-has-a-short-way-through-a-queue.md))."},
+		"An advisory lock belongs to a connection that is kept for it: it writes nothing, and has neither a lease " +
+			"nor a token. A lease is a row, each change of it is a transaction, and each hand-over a `NOTIFY`, which " +
+			"wakes all that listen ([decision 82](decisions/0082-postgres-has-a-short-way-through-a-queue.md))."},
 	{[]string{"etcd", "etcd-many"},
 		"Both send two transactions for a pair, which the server syncs to its disk; what differs is a few percent " +
 			"([decision 86](decisions/0086-what-a-turn-on-etcd-sends.md))."},
 	{[]string{"zookeeper", "zookeeper-many"},
-		"Both send about the same requests, which the server syncs to its disk; runs differ by more than the libraries."},
+		"Both send about the same requests, which the server syncs to its disk; runs differ by more than " +
+			"the libraries."},
 }
 
 // reasons lists the causes of targets that are short.
