@@ -35,8 +35,8 @@ var causes = []cause{
 	{[]string{"million"},
 		"The processor time is that of the machine. If a process that holds a million leases gets less of it than it " +
 			"needs, it also tells of losses late: its contexts end after the deadline. `Lease.Err` and " +
-			"`Lease.Deadline` are right at any time, and nobody else was granted a lock that its holder still had, as " +
-			"the last rows say."},
+			"`Lease.Deadline` are right at any time, and nobody else was granted a lock that its holder still had: " +
+			"see the rows."},
 	{[]string{"five-crowd", "five-turns-one", "five-turns-held"},
 		"A turn crosses the network four times one way: to the nodes and back, to one of them, and to the waiter " +
 			"([decision 85](decisions/0085-a-holder-passes-the-name-to-the-first-waiter.md))."},
