@@ -6,6 +6,7 @@
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
+export GOCACHE=${TOOL_CACHE:-$(go env GOCACHE)}
 export GOWORK=$PWD/go.work # GoReleaser is called without
 version=${1:?the form is scripts/package-parts.sh VERSION}
 to=bin/package

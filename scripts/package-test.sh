@@ -53,10 +53,10 @@ echo "package-test.sh: $(basename "$deb") is fine"
 # A Debian system cannot use a package of RPM in earnest, but rpm can install one in another folder.
 cp "$rpm" "$work/root/test/leasehold.rpm"
 diff <(dpkg-deb -c "$deb" | awk '$1 !~ /^d/ { print substr($6, 2) }' | sed s,vendor-completions,site-functions, | sort) \
-	<(rpm -qlp "$rpm" 2>/dev/null | grep -v '^/usr/share/doc/leasehold/LICENSE$' | sort) || fail "the two packages have other files"
+	<(rpm -qp --qf '[%{FILEMODES:perms} %{FILENAMES}\n]' "$rpm" | awk '$1 !~ /^d/ && $2 != "/usr/share/doc/leasehold/LICENSE" { print $2 }' | sort) || fail "the two packages have other files"
 [ "$(rpm -qcp "$rpm")" = /etc/leasehold/config.toml ] || fail "the configuration files of the rpm are: $(rpm -qcp "$rpm")"
 find "$work/root" -xdev | sort >"$work/before"
-install() { rpm --root "$work/root" --dbpath /test/rpm --nodeps "$@"; }
+install() { rpm --force-debian --root "$work/root" --dbpath /test/rpm --nodeps "$@"; }
 install -i "$work/root/test/leasehold.rpm"
 inside rpm.sh
 install -e leasehold

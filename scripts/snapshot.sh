@@ -23,4 +23,6 @@ git remote get-url origin >/dev/null 2>&1 ||
 	export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=remote.origin.url GIT_CONFIG_VALUE_0=https://github.com/leasehold-go/leasehold
 tools=${TOOLS:-$PWD/bin/tools}
 GOBIN=$tools CGO_ENABLED=0 go install -trimpath github.com/goreleaser/goreleaser/v2@v2.15.1
-GOCACHE=${BUILD_CACHE:-$(go env GOCACHE)} exec "$tools/goreleaser" release --snapshot --clean --config "$config" --skip="$skip"
+TOOL_CACHE=$(go env GOCACHE)
+export TOOL_CACHE
+GOCACHE=${BUILD_CACHE:-$TOOL_CACHE} exec "$tools/goreleaser" release --snapshot --clean --config "$config" --skip="$skip"

@@ -8,7 +8,7 @@ import (
 	"github.com/leasehold-go/leasehold/lab/release/publish"
 )
 
-// commit makes the commit of a release on the branch release/VERSION, from the commit that is checked out, and says
+// commit makes the commit of a release on the branch release-VERSION, from the commit that is checked out, and says
 // what is left to do. The working tree stays as it is.
 func commit(version string) (err error) {
 	temporary, err := os.MkdirTemp("", "release")
@@ -17,7 +17,7 @@ func commit(version string) (err error) {
 	}
 	defer os.RemoveAll(temporary)
 	tree := filepath.Join(temporary, "tree")
-	branch := "release/" + version
+	branch := "release-" + version
 	if err := call("", nil, "git", "worktree", "add", "--quiet", "-b", branch, tree, "HEAD"); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 # Runs in the chroot: installs the Debian package, looks at it, upgrades it, removes it, and purges it.
 . /test/common.sh
 
-files() { find / -xdev \( -path /proc -o -path /test -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log \) -prune -o -print | sort; }
+files() { find / -xdev \( -path /proc -o -path /test -o -path /run -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log \) -prune -o -print | sort; }
 
 files >/test/before
 dpkg -i /test/leasehold.deb >/test/log 2>&1 || { cat /test/log && fail "dpkg cannot install it"; }
