@@ -177,7 +177,7 @@ func (e *Engine) Downgrade(ctx context.Context, h driver.Hold) error {
 	}
 	n := e.names(h.Key)
 	answer, err := e.run(ctx, scriptDowngrade, n, h.Owner, floorArg())
-	err = e.finishHandOver(ctx, n, answer, err)
+	err = e.readReleased(ctx, n, answer, err)
 	if err == nil || driver.IsNo(err) { // a shared holder is not idle
 		e.removeRecallable(n.value, h.Owner)
 	}

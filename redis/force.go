@@ -10,8 +10,7 @@ import (
 // searched in several steps if there are many.
 func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) error {
 	for from := fromStart; from != ""; {
-		answer, err := e.run(ctx, scriptForce, e.names(k), token, from, partSize, floorArg())
-		found, last, err := readPartReply(answer, err)
+		found, last, err := e.runPart(ctx, scriptForce, e.names(k), token, from, partSize, floorArg())
 		if err != nil || found > 0 {
 			return err
 		}
@@ -20,20 +19,29 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	return driver.ErrNotHeld
 }
 
-// readPartReply reads the answer of a script that goes through a list in steps: how many entries it found, and after
-// which one the next step begins, or nothing after the last step.
-func readPartReply(answer any, err error) (found int64, last string, _ error) {
+// runPart runs a script that goes through a list in steps, and may hand over. It returns how many entries it found, and
+// after which one the next step begins, or nothing after the last step.
+func (e *Engine) runPart(ctx context.Context, s script, n redisKeys, args ...any) (found int64, last string, _ error) {
+	answer, err := e.run(ctx, s, n, args...)
+	found, last, unfinished, err := readPartReply(answer, err)
+	if unfinished {
+		e.finishHandOver(ctx, n)
+	}
+	return found, last, err
+}
+
+func readPartReply(answer any, err error) (found int64, last string, unfinished bool, _ error) {
 	if err != nil {
-		return 0, "", err
+		return 0, "", false, err
 	}
 	items, _ := answer.([]any)
-	if len(items) != 2 {
-		return 0, "", errReply
+	if len(items) != 3 {
+		return 0, "", false, errReply
 	}
 	found, isCount := items[0].(int64)
 	last, isText := items[1].(string)
 	if !isCount || !isText {
-		return 0, "", errReply
+		return 0, "", false, errReply
 	}
-	return found, last, nil
+	return found, last, items[2] == int64(1), nil
 }

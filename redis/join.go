@@ -16,7 +16,7 @@ import (
 type refusal struct {
 	serverMillis int64 // the server's clock
 	closed       bool  // refused only because grants are closed
-	unfinished   bool  // the script has to run again to find out whether the take is granted
+	unfinished   bool  // others have to be served first; then a take that has not joined runs again
 	pollHint
 }
 
@@ -84,15 +84,21 @@ func (e *Engine) dropWaiter(owner string, w *waiter) {
 	w.wakeUp()
 }
 
-// takeFully decides a take with take.lua. With w, the owner joins the queue as w. Without, it does not come back, and
-// so the script runs until it has skipped all waiters that are dead, however many these are.
+// takeFully decides a take with take.lua. With w, the owner joins the queue as w. If the script has stopped before it
+// was done, others do the rest: see finishHandOver. A waiter then polls, and a take that does not wait runs again.
 func (e *Engine) takeFully(
 	ctx context.Context, r quorumnode.Request, n redisKeys, w *waiter,
 ) (driver.Grant, refusal, error) {
 	for {
 		g, refused, err := e.takeFullyOnce(ctx, r, n, w)
-		if !refused.unfinished || w != nil {
+		if refused.unfinished {
+			e.finishHandOver(ctx, n)
+		}
+		if !refused.unfinished || err == nil || refused.position >= 0 {
 			return g, refused, err
+		}
+		if ctx.Err() != nil {
+			return g, refused, driver.NoEffect(ctx.Err())
 		}
 	}
 }
@@ -141,10 +147,13 @@ func hasWaited(r driver.Request, w *waiter) bool {
 	return r.Place != "" && r.Place != r.Owner || w != nil && w.hasBeenRefused()
 }
 
-// notLookedUp is the answer of take.lua if it has not looked when the lease of the holder ends.
-const notLookedUp = -2
+// Answers of take.lua.
+const (
+	notLookedUp    = -2 // it has not looked when the lease of the holder ends
+	takeUnfinished = 3  // it has stopped before it was done: see unfinished in lock.lua
+)
 
-// readTake reads the answer of take.lua.
+// readTake reads the answer of take.lua. Even if the take is granted, the refusal may be unfinished.
 func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refused refusal, err error) {
 	if answer == any(int64(0)) {
 		return g, false, refused, driver.ErrTooManyWaiters
@@ -155,6 +164,7 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 		return g, false, refused, err
 	case list[0] != 0:
 		g, err = newGrant(list[0], list[1], r)
+		refused.unfinished = len(list) > 3 && list[3] == takeUnfinished
 		return g, list[2] > 0, refused, err
 	case len(list) < 5:
 		return g, false, refused, errReply
@@ -162,8 +172,8 @@ func readTake(answer any, r driver.Request) (g driver.Grant, waiting bool, refus
 	refused = refusal{serverMillis: list[1], pollHint: pollHint{
 		endsIn: luascript.Duration(list[2]), position: int(list[3]), foreign: list[4] == 1,
 	}}
-	if refused.unfinished = list[4] == 3; refused.unfinished {
-		refused.pollHint = pollHint{} // poll at once
+	if refused.unfinished = list[4] == takeUnfinished; refused.unfinished {
+		refused.pollHint = pollHint{position: min(refused.position, 0)} // poll at once
 	}
 	if list[2] == notLookedUp {
 		return g, false, refused, &driver.HeldError{}

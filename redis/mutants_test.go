@@ -15,9 +15,20 @@ var mutants = []overlay.Fault{
 	},
 	{
 		Name: "take that ends before all the dead are skipped",
-		Edits: []overlay.Edit{{File: "join.go", From: "if !refused.unfinished || w != nil {",
+		Edits: []overlay.Edit{{File: "join.go", From: "if !refused.unfinished || err == nil || refused.position >= 0 {",
 			To: "if true {"}},
 		Test: "TestATakeSkipsAllTheDead", Says: "held by another owner",
+	},
+	{
+		Name:  "forced release and sweep that end before all the dead are skipped",
+		Edits: []overlay.Edit{{File: "force.go", From: "if unfinished {", To: "if unfinished && false {"}},
+		Test:  "TestAllHandOversGoOn", Says: "61 wait and 0 hold",
+	},
+	{
+		Name: "grant that ends before all the dead are skipped",
+		Edits: []overlay.Edit{{File: "join.go", From: "refused.unfinished = len(list) > 3 && list[3] == takeUnfinished",
+			To: "refused.unfinished = false"}},
+		Test: "TestAllHandOversGoOn/Take", Says: "61 wait and 1 hold",
 	},
 	{
 		Name: "waiter that a renewal finds not told to the holder",

@@ -50,7 +50,7 @@ func (e *Engine) releaseFully(ctx context.Context, n redisKeys, r driver.Release
 	keepHead := e.spentAtHead.Has(r.Owner)
 	answer, err := e.run(ctx, scriptRelease, n,
 		r.Owner, floorArg(), luascript.Millis(r.Keep), placeArg(r.Place, r.Owner), flagArg(keepHead))
-	err = e.finishHandOver(ctx, n, answer, err)
+	err = e.readReleased(ctx, n, answer, err)
 	if keepHead && (err == nil || driver.IsNo(err)) {
 		e.spentAtHead.Remove(r.Owner)
 	}
@@ -58,23 +58,29 @@ func (e *Engine) releaseFully(ctx context.Context, n redisKeys, r driver.Release
 }
 
 const (
-	// answerUnfinished is what a script adds to its answer if it has looked at maxSteps waiters, and there are more.
+	// answerUnfinished is what a script that releases adds to its answer if it has stopped before it was done: see
+	// unfinished in lock.lua.
 	answerUnfinished = 2
-	// nobody is an owner that does not exist. Its release only hands over.
-	nobody = "nobody"
+	// nobody is an owner that does not exist, as checkOwner refuses it. Its release only hands over.
+	nobody = "\x7f"
 )
 
-// finishHandOver reads the answer of a script that releases. If very many waiters are dead, or are granted the lock
-// together, it runs further scripts until the next waiter holds. What becomes of these does not matter to the release:
-// if one fails, the next waiter polls.
-func (e *Engine) finishHandOver(ctx context.Context, n redisKeys, answer any, err error) error {
+// readReleased reads the answer of a script that releases, and does what the script has left.
+func (e *Engine) readReleased(ctx context.Context, n redisKeys, answer any, err error) error {
 	if held, ok := answer.(int64); ok && held >= answerUnfinished {
 		answer = held - answerUnfinished
-		for more := true; more; {
-			rest, err := e.run(ctx, scriptRelease, n, nobody, floorArg(), 0, "", "")
-			held, _ := rest.(int64)
-			more = err == nil && held >= answerUnfinished
-		}
+		e.finishHandOver(ctx, n)
 	}
 	return replies.Held(answer, err)
+}
+
+// finishHandOver runs scripts until the next waiter holds, after one that has stopped before: very many waiters are
+// dead, or are granted the lock together, or very many shared leases have ended. What becomes of these scripts does not
+// matter to the request: if one fails, the next waiter polls.
+func (e *Engine) finishHandOver(ctx context.Context, n redisKeys) {
+	for more := true; more; {
+		answer, err := e.run(ctx, scriptRelease, n, nobody, floorArg(), 0, "", "")
+		held, _ := answer.(int64)
+		more = err == nil && held >= answerUnfinished
+	}
 }

@@ -60,7 +60,7 @@ func (e *Engine) undoTake(ctx context.Context, short error, keepHead bool, batch
 		n := e.names(r.Key)
 		answer, err := e.run(ctx, scriptRelease, n,
 			r.Owner, floorArg(), 0, placeArg(r.Place, r.Owner), flagArg(keepHead))
-		err = e.finishHandOver(ctx, n, answer, err)
+		err = e.readReleased(ctx, n, answer, err)
 		if err != nil && !errors.Is(err, driver.ErrNotHeld) {
 			return driver.Spent(short)
 		}

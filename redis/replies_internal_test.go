@@ -102,7 +102,7 @@ func FuzzReplies(f *testing.F) {
 			t.Fatalf("%v became the marker %+v", v, m)
 		}
 		_, _, _ = readRemovals(v)
-		_, _, _ = readPartReply(v, nil)
+		_, _, _, _ = readPartReply(v, nil)
 	})
 }
 

@@ -271,6 +271,7 @@ func (c *config) newScriptSet(identity string, clustered bool) *scriptSet {
 		"MAX_TOKEN":            formatInt(driver.MaxToken),
 		"MAX_TOKENS_PER_GRANT": formatInt(maxTokensPerGrant),
 		"MAX_STEPS":            formatInt(maxSteps),
+		"NOBODY":               luaQuote(nobody),
 		"LINGERS":              formatInt(-answerLingers),
 	}
 	set := &scriptSet{slotsHaveMarkers: clustered && c.guard, config: c}

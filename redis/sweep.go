@@ -35,8 +35,8 @@ func (e *Engine) Sweep(ctx context.Context, l driver.Leak) error {
 func (e *Engine) sweep(ctx context.Context, k driver.Key, part, word, mark string) error {
 	removed := int64(0)
 	for from := fromStart; from != ""; {
-		answer, err := e.run(ctx, scriptLeakSweep, e.names(k), part, word, mark, from, partSize, floorArg(), removed)
-		count, last, err := readPartReply(answer, err)
+		count, last, err := e.runPart(ctx, scriptLeakSweep, e.names(k), part, word, mark, from, partSize, floorArg(),
+			removed)
 		switch {
 		case err != nil && removed > 0: // earlier steps have had an effect
 			return fmt.Errorf("after %d places of the queue were removed: %s", removed, err)

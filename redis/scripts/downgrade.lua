@@ -19,4 +19,4 @@ call('ZADD', holdersKey, now + ms, owner)
 setShared(1)
 handOver(nil, true)
 updateMarks()
-return unfinished and 3 or 1
+return unfinished and hasWaiters() and 3 or 1

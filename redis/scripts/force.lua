@@ -3,7 +3,8 @@
 --   ARGV  token (0 stands for another kind of holder, which has no token),
 --         among shared holders: the end of a lease (ms) after which to begin, and how many to check,
 --         floor (the client's clock, us), closed
---   Answers {1 if there was such a holder, else 0, the end of the last lease checked, or nothing if none follows}.
+--   Answers {1 if there was such a holder, else 0, the end of the last lease checked, or nothing if none follows,
+--   1 if it has to be handed over to others, too (unfinished in lock.lua), else 0}.
 local after, count, floor, closed = ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 -- use lock.lua
@@ -33,6 +34,7 @@ if value and not sharedWeight() then
     call('DEL', valueKey)
   end
 elseif value then -- a lease that is renewed meanwhile ends later, so it is not missed
+  after = string.format('%.0f', math.max(after, now)) -- some that have ended may still be there: see expireShared
   removeFrom(call('ZRANGEBYSCORE', holdersKey, '(' .. after, '+inf', 'LIMIT', 0, count))
   local behind = call('ZRANGEBYSCORE', holdersKey, '(' .. after, '+inf', 'WITHSCORES', 'LIMIT', count - 1, 1)
   if found == 0 and behind[2] then -- the next part must begin after all leases that end at the same moment
@@ -42,4 +44,4 @@ elseif value then -- a lease that is renewed meanwhile ends later, so it is not 
 end
 handOver(nil, found == 1)
 updateMarks()
-return {found, last}
+return {found, last, unfinished and hasWaiters() and 1 or 0}

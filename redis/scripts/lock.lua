@@ -16,6 +16,7 @@
 --   MAX_TOKEN             the largest token (driver.MaxToken)
 --   MAX_TOKENS_PER_GRANT  more tokens than any waiter asks for at once (maxTokensPerGrant)
 --   MAX_STEPS             how many waiters handOver skips in one run; it serves half as many (maxSteps)
+--   NOBODY                text: an owner that does not exist. Its release only hands over (nobody)
 --   LINGERS               what an answer of take_steps.lua is smaller by if the holder can be recalled (answerLingers)
 --   TAKES_CLOSED, OPEN_MARKER, OPEN_MARKER_LENGTH    see check_marker.lua
 --
@@ -71,6 +72,10 @@ local call, pcall = redis.call, redis.pcall
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local value = call('GET', valueKey)
+-- unfinished tells whether the script has stopped before it was done: see handOver, notifySecond and expireShared. The
+-- client then has the rest done by releases of NOBODY (finishHandOver in release.go), and only after these does it know
+-- whether a take is refused.
+local unfinished = false
 
 -- holds tells whether owner holds exclusively.
 local function holds(owner)
@@ -210,7 +215,8 @@ local function notify(w, message)
 end
 
 -- notifySecond tells the second waiter to poll in ms: a polling head may be gone, and the second one would not learn
--- that the name is free. It does not notify the place me, whose owner is running this script.
+-- that the name is free. It does not notify the place me, whose owner is running this script. It passes over at most
+-- MAX_STEPS waiters.
 local function notifySecond(me, ms)
   for _ = 1, MAX_STEPS do
     local second = call('ZRANGE', queueKey, 1, 1)[1]
@@ -219,6 +225,7 @@ local function notifySecond(me, ms)
     if w and (w.way == '-' or notify(w, string.format('h %s %.0f', w.number, ms)) ~= 0) then return end
     leaveQueue(second)
   end
+  unfinished = true
 end
 
 -- handOver grants to the head of the queue, again and again while the requests fit, and tells the next waiter when to
@@ -227,12 +234,10 @@ end
 -- and needs no message. changed says that the head, or what it waits for, has changed.
 --
 -- In one run it skips MAX_STEPS waiters at most, or serves half as many, as the server does nothing else meanwhile. If
--- there are more, it sets unfinished, and the client runs the script again, or another one that hands over. In case that
--- the client dies first, or waits itself, the next waiter is told to poll, and goes on.
+-- there are more, it sets unfinished. In case that the client dies before it goes on, the next waiter is told to poll.
 --
 -- A message may also reach subscribers that this server does not count, because they subscribed at a replica. So
 -- before it grants, it asks the waiter with "?" whether it listens. It tells a waiter only what it has already done.
-local unfinished = false
 local function handOver(me, changed)
   local steps = 0
   while closed ~= '1' do

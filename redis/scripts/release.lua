@@ -2,7 +2,8 @@
 --   KEYS  value, token, queue, holders, info of one name
 --   ARGV  owner, floor (the client's clock, us), keep (ms for which it stays taken),
 --         place in the queue ("" for the owner), "1" to keep the head for the next owner of the same call, closed
---   Answers 1 if the owner held, 0 if not; and 2 more if it has to be handed over to others, too (see handOver).
+--   Answers 1 if the owner held, 0 if not; and 2 more if it has to be handed over to others, too (unfinished in
+--   lock.lua). The owner NOBODY only hands over.
 --
 -- A place stays if another owner of the call waits there. To keep the head for the next owner, the place of an owner
 -- that held becomes the head of the queue again, and that of an owner that waited stays where it is. Its record is that
@@ -39,7 +40,7 @@ elseif sharedUntil(owner) then
   end
   setShared(n)
 end
-local waiting, changed = call('ZSCORE', queueKey, place), held == 1
+local waiting, changed = call('ZSCORE', queueKey, place), held == 1 or owner == NOBODY
 local mine = ownerAt(place) == owner
 if keepsHead and (held == 1 or waiting and mine) then
   local first = call('ZRANGE', queueKey, 0, 0, 'WITHSCORES')[2]
@@ -58,4 +59,4 @@ elseif mine then
 end
 handOver(nil, changed)
 updateMarks()
-return held + (unfinished and 2 or 0)
+return held + (unfinished and hasWaiters() and 2 or 0)

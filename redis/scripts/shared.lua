@@ -35,7 +35,8 @@ local function rebase()
 end
 
 -- expireShared removes shared holders whose lease has ended. Call it before looking at holders. If very many have
--- ended, some stay until the next script, and count as holders until then: sharedUntil removes its own.
+-- ended, it sets unfinished: the rest stay until the next script, and count as holders until then. sharedUntil removes
+-- its own.
 local function expireShared()
   local n = sharedWeight()
   if n == nil then return end
@@ -44,6 +45,7 @@ local function expireShared()
     value and MAX_STEPS or -1) -- if the value has expired, so has the list
   for _, owner in ipairs(ended) do n = n - removeShared(owner) end
   if value and (#ended > 0 or call('EXISTS', holdersKey) == 0) then setShared(n) end -- the list may be lost, too
+  if value and #ended == MAX_STEPS then unfinished = true end
 end
 
 -- sharedUntil returns the end of the owner's shared lease, or nil.

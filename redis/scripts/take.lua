@@ -5,10 +5,10 @@
 --         way of notifying (P, S or -; "" not to join; p or s to be told if the lock is in use), ticket, process,
 --         place in the queue ("" for the owner),
 --         how many may wait (0: no limit), closed (see lock.lua)
---   Answers {token, tokens, waiting} if it is granted.
+--   Answers {token, tokens, waiting, 3 if it has to be handed over to others, too} if it is granted.
 --   {0, now (ms), when the next lease ends (ms from now, -1 never, -2 not looked up), position in the queue (0 is the
---    head, -1 not queued), 1 for another kind of holder, 2 for one that can be recalled, if nobody waits, 3 if the
---    script has to run again to find out (see handOver)} if it is refused.
+--    head, -1 not queued), 1 for another kind of holder, 2 for one that can be recalled, if nobody waits, 3 if it has
+--    to be handed over first (unfinished in lock.lua)} if it is refused.
 --   0 if it is refused and the queue is full. The owner has not joined.
 -- All of these are texts, and join_queue.lua uses them as such. They are converted to numbers after it.
 local owner, ttl, tokens, floor, text = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -58,7 +58,8 @@ if closed ~= '1' and not late and (not head or head == place) and fits(mode, wei
   setHolder(owner, mode, weight, tokens, ttl, token, text)
   handOver(nil, true)
   updateMarks()
-  return {token, tokens, call('ZCARD', queueKey)}
+  local waiting = call('ZCARD', queueKey)
+  return {token, tokens, waiting, unfinished and waiting > 0 and 3 or 0}
 end
 -- isQueueFull tells whether there is no room for one more waiter. It checks whether a few waiters are gone, others each
 -- time: nothing else does while a lock is held for long, and they would fill the queue for ever.
@@ -80,7 +81,7 @@ if way ~= '' and not late then
   local joined = now
   if previous then joined = previous.joined end
   if not call('ZSCORE', queueKey, place) then
-    if isQueueFull() then return 0 end
+    if isQueueFull() then return unfinished and {0, now, 0, -1, 3} or 0 end
     call('ZADD', queueKey, (call('ZREVRANGE', queueKey, 0, 0, 'WITHSCORES')[2] or 0) + 1, place)
   end
   call('HSET', infoKey, 'w' .. place, string.format('%s %d %.0f %.0f %d %.0f %.0f %s %s %s\n%s',
