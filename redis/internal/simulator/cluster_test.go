@@ -13,6 +13,7 @@ import (
 type cluster struct {
 	alone         bool
 	plantedFault  plantedFault
+	smallSteps    bool               // scripts stop after one step, and leave the rest to others
 	confirmTooFew func(*server) bool // too few replicas confirm a change
 
 	mu      sync.Mutex

@@ -66,6 +66,17 @@ func (p plantedFault) applyTo(text string) string {
 func TestPlantedFaultsApply(t *testing.T) {
 	t.Parallel()
 	overlay.Check(t, mutants)
+	uses := 0
+	for _, file := range []string{"lock.lua", "shared.lua"} {
+		text, err := os.ReadFile(filepath.Join("../../scripts", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		uses += len(stepLimits.FindAllString(strings.ReplaceAll(string(text), "MAX_STEPS", "40"), -1))
+	}
+	if uses != 4 {
+		t.Errorf("stepLimits finds %d uses of MAX_STEPS, want 4", uses)
+	}
 	for name, p := range plantedFaults {
 		for _, e := range p {
 			text, err := os.ReadFile(filepath.Join("../../scripts", e.file))

@@ -64,6 +64,7 @@ func newSimulation(seed uint64, planted plantedFault) *simulation {
 	w.cluster = newCluster([]int{1, 3}[rng.IntN(2)])
 	w.guarded = w.cluster.alone || rng.IntN(4) > 0
 	w.cluster.plantedFault, w.cluster.confirmTooFew = planted, w.confirmTooFew
+	w.cluster.smallSteps = seed%2 == 0
 	for at := range w.cluster.servers {
 		w.cluster.start(at, w.clock(rng), time.Now(), map[string]*value{})
 	}
