@@ -73,6 +73,11 @@ var (
 	ErrNoLeader = errors.New("no leader")
 )
 
+// GrantsClosedError says that an engine grants nothing to anybody for a while, because it may have forgotten leases
+// that still run: a server was restarted, for example. errors.As finds it in the ErrUnavailable of a try, in the
+// ErrTimeout of a call that has waited for grants to open, and in Waiting.Reason.
+type GrantsClosedError = driver.GrantsClosedError
+
 // Error says which call failed, on which name, and why.
 type Error struct {
 	Op   string      // the call, such as "lock"
@@ -92,7 +97,10 @@ func (e *Error) Error() string {
 		}
 		s += " " + strconv.Quote(e.Name)
 	}
-	s += ": " + e.Err.Error()
+	_, closed := errors.AsType[*GrantsClosedError](e.Cause)
+	if !closed || e.Err != ErrUnavailable { // an engine whose grants are closed does answer
+		s += ": " + e.Err.Error()
+	}
 	if e.Cause != nil && e.Cause != e.Err {
 		s += ": " + e.Cause.Error()
 	}

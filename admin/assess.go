@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // assessment collects findings about servers.
@@ -74,11 +76,12 @@ func (a *assessment) judgeClosed() {
 		if enough {
 			severity, consequence = Warning, "locks work, as a majority is left"
 		}
+		closed := driver.GrantsClosedError{Open: time.Now().Add(p.Closed),
+			Reason: "it was restarted or promoted, or has no record of earlier use"}
 		a.add(severity, "grants-closed", p.Name,
-			fmt.Sprintf("it was started or promoted a short while ago, or has no record of earlier use: "+
-				"it may lack leases, and grants nothing for another %s: %s", formatShort(p.Closed), consequence),
+			fmt.Sprintf("%s, so it may lack leases: %s", closed.Error(), consequence),
 			"wait; and find out why it was restarted. If it is new, or nothing is missing, "+
-				"leasehold open opens a Redis server at once")
+				"leasehold open opens a Redis server at once; for tests, guard=off in the URL turns this off")
 	}
 }
 

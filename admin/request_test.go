@@ -43,6 +43,10 @@ func (a able) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error) {
 	return nil, a.do(ctx, "Votes", k.Name, func() error { return nil })
 }
 
+func (a able) GrantsClosed(ctx context.Context, k driver.Key) (*driver.GrantsClosedError, error) {
+	return nil, a.do(ctx, "GrantsClosed", k.Name, func() error { return nil })
+}
+
 func (a able) Examine(ctx context.Context) (driver.Examination, error) {
 	return driver.Examination{}, a.do(ctx, "Examine", "", func() error { return nil })
 }
@@ -59,6 +63,10 @@ func requests(c *admin.Client) map[string]func(context.Context) error {
 		"Removals": func(ctx context.Context) error { _, err := c.Removals(ctx, 0); return err },
 		"Examine":  func(ctx context.Context) error { _, err := c.Examine(ctx); return err },
 		"Votes":    func(ctx context.Context) error { _, err := c.Votes(ctx, driver.Lock, "n"); return err },
+		"GrantsClosed": func(ctx context.Context) error {
+			_, err := c.GrantsClosed(ctx, driver.Lock, "n")
+			return err
+		},
 	}
 }
 
@@ -296,12 +304,15 @@ func TestWhatTheEngineCannotDo(t *testing.T) {
 		}{Engine: able})
 		for _, c := range []*admin.Client{without, unable} {
 			for name, f := range requests(c) {
-				if name != "List" && name != "Inspect" {
+				if name != "List" && name != "Inspect" && name != "GrantsClosed" {
 					t.Log(name)
 					expectOnly(t, f(t.Context()), leasehold.ErrUnsupported)
 				}
 			}
 			expectOnly(t, streams(c)["Leaks"](t.Context()), leasehold.ErrUnsupported)
+			if closed, err := c.GrantsClosed(t.Context(), driver.Lock, "n"); closed != nil || err != nil {
+				t.Errorf("an engine that is never closed: %v, %v", closed, err)
+			}
 		}
 		if n := e.sent(); n != 0 {
 			t.Errorf("%d requests were sent", n)

@@ -55,6 +55,10 @@ type Operator interface {
 	// keeps each lock on several nodes, and a majority decides. A node that does not answer or refuses is reported
 	// with Vote.Err and causes no error. Nothing is changed.
 	Votes(ctx context.Context, k Key) ([]Vote, error)
+
+	// GrantsClosed says why, and until when, the engine grants nothing to anybody where it keeps a key, or is nil if it
+	// grants. An empty key stands for all. An engine has it if it can be closed. Nothing is changed.
+	GrantsClosed(ctx context.Context, k Key) (*GrantsClosedError, error)
 }
 
 // OperatorOf returns the engine as an Operator. If it is none, the Operator answers ErrUnsupported to everything.
@@ -95,3 +99,8 @@ func (Unsupported) Examine(context.Context) (Examination, error) {
 
 // Votes implements [Operator].
 func (Unsupported) Votes(context.Context, Key) ([]Vote, error) { return nil, ErrUnsupported }
+
+// GrantsClosed implements [Operator].
+func (Unsupported) GrantsClosed(context.Context, Key) (*GrantsClosedError, error) {
+	return nil, ErrUnsupported
+}

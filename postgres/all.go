@@ -2,7 +2,6 @@ package postgres
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/leasehold-go/leasehold/driver"
@@ -32,7 +31,7 @@ func (e *Engine) TakeAll(ctx context.Context, batch []driver.Request) ([]driver.
 	case err != nil:
 		return nil, err
 	case open != nil:
-		return nil, fmt.Errorf("%w: %w", driver.ErrHeld, &ClosedError{Open: time.Now().Add(*open)})
+		return nil, newClosedError(*open).AsHeld()
 	case len(first) != len(batch) || len(granted) != len(batch):
 		return nil, driver.ErrHeld
 	}

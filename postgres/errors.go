@@ -22,18 +22,17 @@ var (
 )
 
 // ClosedError says that no lease is granted for a while, because the server has crashed or a standby was promoted. A
-// request that joins the queue gets it wrapped in [driver.ErrHeld]. A try gets it alone, because possibly nobody holds
-// the name.
-type ClosedError struct {
-	// Open is about when leases are granted again.
-	Open time.Time
-}
+// request that joins the queue gets it as a [driver.ErrHeld]. A try gets it alone, because possibly nobody holds the
+// name.
+type ClosedError = driver.GrantsClosedError
 
-// Error implements error.
-func (e *ClosedError) Error() string {
-	return fmt.Sprintf("no lease is granted until %s, because the server has crashed or was promoted a short "+
-		"while ago, and leases that have not ended may be forgotten; WithoutCrashGuard (guard=off) grants them at once",
-		e.Open.Format(time.RFC3339))
+// newClosedError returns the error of a server on which grants open after that time.
+func newClosedError(closedFor time.Duration) *ClosedError {
+	return &ClosedError{
+		Open:   time.Now().Add(closedFor),
+		Reason: "the server has crashed or was promoted, and may have forgotten leases that still run",
+		Fix:    "guard=off in the URL (WithoutCrashGuard) turns this off, where a lock only saves work",
+	}
 }
 
 // SQLSTATE codes, see https://www.postgresql.org/docs/current/errcodes-appendix.html.

@@ -139,10 +139,7 @@ func (s *serverReport) readMeta(ctx context.Context, c *pgx.Conn, schema string)
 		return nil
 	}
 	var closed int64
-	err = c.QueryRow(ctx, `SELECT coalesce(max(CASE WHEN opens > clock_timestamp()
-		THEN extract(epoch FROM opens - clock_timestamp())::numeric * 1000000::numeric ELSE 0::numeric END), $1)::bigint
-	FROM `+quoted(schema)+`.alive WHERE id = `+quoted(schema)+`.here('`+quoted(schema)+`.origin')`, longest).
-		Scan(&closed)
+	err = c.QueryRow(ctx, inSchema(schema, closedForStatement), longest).Scan(&closed)
 	s.server.Closed = time.Duration(closed) * time.Microsecond
 	return err
 }

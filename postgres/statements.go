@@ -11,6 +11,7 @@ type statements struct {
 	keys, holders, waiters, latches                                                string
 	holderLeaks, waiterLeaks, latchLeaks                                           string
 	sweepLeak                                                                      string
+	closedFor                                                                      string
 }
 
 func statementsIn(schema string) statements {
@@ -55,6 +56,8 @@ func statementsIn(schema string) statements {
 			WHERE isfinite(at) AND kind BETWEEN 1 AND 3 AND token BETWEEN 0 AND 9007199254740991
 				AND outcome BETWEEN 0 AND 255
 			ORDER BY at DESC, id DESC LIMIT $1::integer`),
+
+		closedFor: in(closedForStatement),
 
 		keys: in(`
 			SELECT name FROM leasehold.holders

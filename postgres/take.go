@@ -3,7 +3,6 @@ package postgres
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math"
 	"time"
 
@@ -176,12 +175,11 @@ func (a answer) isQueueFull() bool { return a.token == 0 && a.tokens < 0 }
 
 // refusalError is the error for a refused request. waits says whether its owner may wait.
 func (a answer) refusalError(waits bool) error {
-	closed := &ClosedError{Open: time.Now().Add(a.closedFor)}
 	switch {
 	case a.closedFor > 0 && waits:
-		return fmt.Errorf("%w: %w", driver.ErrHeld, closed)
+		return newClosedError(a.closedFor).AsHeld()
 	case a.closedFor > 0:
-		return driver.NoEffect(closed)
+		return driver.NoEffect(newClosedError(a.closedFor))
 	case a.isEndKnown && a.holderEndsIn > 0:
 		return &driver.HeldError{Left: a.holderEndsIn}
 	}

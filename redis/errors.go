@@ -2,7 +2,6 @@ package redis
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -25,28 +24,28 @@ var (
 		"the slot is being moved; try again"))
 )
 
-// ClosedError says that no lease is granted for a while: the server has no record of earlier use, or was restarted or
-// promoted; in a Cluster also, the slot of the name was moved to another master, or is being moved.
-type ClosedError struct {
-	// Open is roughly when leases are granted again.
-	Open time.Time
-	// Unseen is set if the server, or in a Cluster the slot, has no record of earlier use: it is new, or lost its data,
-	// as in a restart without a disk. Leases that it granted before, or that a server granted which it replaces, may
-	// still run. If nothing can be locked there, [Engine.OpenNow] opens it, and so does the command leasehold open.
-	Unseen bool
-}
+// ClosedError says that no lease is granted for a while: the server has no record of earlier use (Unseen), or was
+// restarted or promoted; in a Cluster also, the slot of the name was moved to another master, or is being moved. If
+// nothing can be locked there, or no lock was lost, [Engine.OpenNow] opens it, and so does the command leasehold open.
+type ClosedError = driver.GrantsClosedError
 
-// Error implements error.
-func (e *ClosedError) Error() string {
-	left := max(time.Until(e.Open), 0).Round(time.Second)
-	until := fmt.Sprintf("for another %s (until %s)", left, e.Open.Format(time.RFC3339))
-	if e.Unseen {
-		return "grants are closed " + until + ": this server has no record of earlier use: " +
-			"it is new, or lost its data; `leasehold open` opens it, which is right only if nothing can be locked there"
+// newClosedError returns the error for a state of the marker.
+func newClosedError(open time.Time, state string, clustered bool) *ClosedError {
+	e := &ClosedError{Open: open, Fix: "`leasehold open` opens it at once, if no lock was lost"}
+	switch {
+	case state == stateNew:
+		e.Unseen = true
+		e.Reason = "this server has no record of earlier use: it is new, or lost its data"
+		e.Fix = "`leasehold open` opens it at once, if nothing can be locked there; for tests, guard=off in the URL " +
+			"(WithoutFailoverGuard) turns this off"
+	case state == stateMoving:
+		e.Reason = "the slot of the name is being moved to another server"
+	case clustered:
+		e.Reason = "the server was restarted or promoted, or the slot of the name was moved to it"
+	default:
+		e.Reason = "the server was restarted or promoted"
 	}
-	return "grants are closed " + until + ": the server was started or promoted, " +
-		"or the slot of the name was moved, and it may lack leases " +
-		"that still run; `leasehold open` opens it if none was lost"
+	return e
 }
 
 // isDamaged reports whether another program has written into the keys of a name: they have other types, or values that

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -121,7 +122,9 @@ func (r *serverReport) noteInfo(text string) {
 func (e *Engine) askServerClosedFor(ctx context.Context, c redis.Cmdable, r *serverReport, marker string) error {
 	scripts := e.newScriptSet(r.info.identity(), r.info.isCluster())
 	if r.info.isCluster() {
-		return e.askMasterClosedFor(ctx, c, r, scripts, marker)
+		closedFor, err := e.askMasterClosedFor(ctx, c, scripts)
+		r.server.Closed = closedFor
+		return err
 	}
 	if err := c.ScriptLoad(ctx, scripts.text[scriptGuard]).Err(); err != nil {
 		return err
@@ -132,28 +135,27 @@ func (e *Engine) askServerClosedFor(ctx context.Context, c redis.Cmdable, r *ser
 	return err
 }
 
-// askMasterClosedFor is askServerClosedFor for a master of a Cluster, by the key of its record.
-func (e *Engine) askMasterClosedFor(
-	ctx context.Context, c redis.Cmdable, r *serverReport, scripts *scriptSet, record string,
-) error {
+// askMasterClosedFor asks a master of a Cluster for how long it grants nothing in slots that nobody has used yet, by
+// its record. It changes nothing there.
+func (e *Engine) askMasterClosedFor(ctx context.Context, c redis.Cmdable, scripts *scriptSet) (time.Duration, error) {
 	text, err := c.ClusterNodes(ctx).Result()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	me, found := askedNode(text)
 	if !found {
-		return nil
+		return 0, nil
 	}
 	if err := c.ScriptLoad(ctx, scripts.text[scriptGuardSlots]).Err(); err != nil {
-		return err
+		return 0, err
 	}
-	list, err := readNumbers(c.EvalShaRO(ctx, scripts.sha[scriptGuardSlots], []string{record},
+	record := []string{e.masterRecordKey(me.firstSlot())}
+	list, err := readNumbers(c.EvalShaRO(ctx, scripts.sha[scriptGuardSlots], record,
 		e.maxTTL.Milliseconds(), me.epoch, me.rangesText(), me.firstSlot(), "", "", "look").Result())
 	if err != nil {
-		return err
+		return 0, err
 	}
-	r.server.Closed = luascript.Duration(list[2])
-	return nil
+	return luascript.Duration(list[2]), nil
 }
 
 // silentError returns the error for a server that did not answer, as the contract of engines defines it.

@@ -23,8 +23,12 @@ func (c *config) masterRecordKey(first uint16) string {
 	return "{" + slotTags()[first] + "}" + c.prefix + ":" + partGuard + "-master"
 }
 
-// stateMoving is the state of the marker of a slot that was moving to another server. See guard.lua.
-const stateMoving = "moving"
+// States of a marker that need more than waiting, see guard.lua: there was none, and that of a slot that was moving to
+// another server.
+const (
+	stateNew    = "new"
+	stateMoving = "moving"
+)
 
 // readSlotMarker reads the marker of a slot. If another process changed the marker while this one found out how long
 // the master has had the slot, it reads the marker again: mostly it says by then that the slot is open.

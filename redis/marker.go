@@ -2,7 +2,6 @@ package redis
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -37,12 +36,12 @@ type markerState struct {
 	server     *server
 	readAt     driver.Instant
 	opensAfter time.Duration // time from readAt until grants open; 0 if they are open
-	isNew      bool          // there was no marker: the server has no record of earlier use
+	state      string        // that of the marker, see guard.lua
 }
 
 // newMarkerState returns the state of a marker that was asked for at a moment and has been read by now.
 func newMarkerState(srv *server, asked driver.Instant, left time.Duration, state string) *markerState {
-	m := &markerState{server: srv, readAt: asked, isNew: state == "new"}
+	m := &markerState{server: srv, readAt: asked, state: state}
 	if left > 0 {
 		m.opensAfter = left + driver.Now().Since(asked) + left/100
 	}
@@ -59,7 +58,7 @@ func (m *markerState) closedFor() time.Duration {
 
 // closedError returns the error that says why nothing is granted.
 func (m *markerState) closedError() *ClosedError {
-	return &ClosedError{Open: time.Now().Add(m.closedFor()), Unseen: m.isNew}
+	return newClosedError(time.Now().Add(m.closedFor()), m.state, m.server.scripts.slotsHaveMarkers)
 }
 
 // explainRefusal changes a refusal if grants are closed, and returns its error. A caller that has joined waits for them
@@ -72,7 +71,7 @@ func (m *markerState) explainRefusal(refused *refusal, joined bool, err error) e
 	if refused.endsIn == 0 { // nobody holds it
 		refused.closed = true
 		if err = driver.NoEffect(m.closedError()); joined {
-			err = fmt.Errorf("%w: %w", driver.ErrHeld, m.closedError())
+			err = m.closedError().AsHeld()
 		}
 	}
 	if refused.position <= 0 || refused.endsIn < left { // until grants open, no release notifies the head

@@ -2,11 +2,8 @@ package redis
 
 import (
 	"context"
-	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"github.com/leasehold-go/leasehold/driver"
 )
 
 // initReadRouter prepares the router for requests that only read. It is separate so that reading from a server does not
@@ -90,15 +87,4 @@ func (e *Engine) runReadOnlyOnce(ctx context.Context, c readCall) (any, error) {
 		}
 	}
 	return nil, errScripts
-}
-
-// askClosedFor asks for how long grants are closed. It leaves no marker where there is none.
-func (e *Engine) askClosedFor(ctx context.Context) (time.Duration, error) {
-	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
-	reply, err := readMarkerReply(e.runReadOnly(ctx, readCall{
-		script: scriptGuard, names: n,
-		keys: []string{e.readRouter.markerKey(n)},
-		args: append(e.guardArgs(-1), "look"),
-	}))
-	return reply.closedFor, err
 }

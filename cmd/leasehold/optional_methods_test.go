@@ -19,10 +19,10 @@ import (
 var optionalMethods = map[string]string{
 	"memory":    "ForceRelease Record Records Latcher AllTaker Wanter",
 	"sqlite":    "Examine ForceRelease Leaks Record Records Sweep Latcher",
-	"redis":     "Examine ForceRelease Leaks Record Records Sweep Walk Latcher AllTaker Router Wanter",
-	"redlock":   "Examine ForceRelease Leaks Record Records Sweep Votes Walk Wanter",
+	"redis":     "Examine ForceRelease GrantsClosed Leaks Record Records Sweep Walk Latcher AllTaker Router Wanter",
+	"redlock":   "Examine ForceRelease GrantsClosed Leaks Record Records Sweep Votes Walk Wanter",
 	"redisson":  "Examine ForceRelease Leaks Sweep Walk Latcher",
-	"postgres":  "Examine ForceRelease Leaks Record Records Sweep Latcher AllTaker Wanter",
+	"postgres":  "Examine ForceRelease GrantsClosed Leaks Record Records Sweep Latcher AllTaker Wanter",
 	"etcd":      "Examine ForceRelease AllTaker",
 	"zookeeper": "Examine ForceRelease Leaks Sweep",
 }

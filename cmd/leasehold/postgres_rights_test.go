@@ -55,12 +55,12 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	}
 	m.use(url("shop", short))
 	if r := m.do("run", "-n", "c", "--", "echo", "must not run").want(t, 69); !strings.Contains(r.err,
-		"no lease is granted until") {
+		"grants are closed until") {
 		t.Errorf("after a crash: %q", r.err)
 	}
 	// A busy machine may come when it is open again.
 	if r := m.do("run", "-w", "60s", "c", "--", "true").want(t, 0); r.err != "" && !strings.Contains(r.err,
-		"no lease is granted until") {
+		"grants are closed until") {
 		t.Errorf("after a crash: %q", r.err)
 	}
 

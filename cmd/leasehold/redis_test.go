@@ -26,6 +26,14 @@ func (m *machine) use(url string) *machine {
 	return m
 }
 
+// noEngine unsets the environment variable of the engine.
+func (m *machine) noEngine() *machine {
+	m.env = slices.DeleteFunc(slices.Clone(m.env), func(set string) bool {
+		return strings.HasPrefix(set, "LEASEHOLD_ENGINE=")
+	})
+	return m
+}
+
 // withPassword returns user information for a URL.
 func withPassword(user string) string { return url.UserPassword(user, geheim).String() + "@" }
 
@@ -258,7 +266,7 @@ func TestOpen(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	m := newMachine(t).use(s.URL())
 	if r := m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 69); r.out != "" ||
-		!strings.Contains(r.err, "`leasehold open` opens it") {
+		!strings.Contains(r.err, "`leasehold open` opens it at once") {
 		t.Errorf("stdout %q, stderr %q", r.out, r.err)
 	}
 	m.do("open").want(t, 64)

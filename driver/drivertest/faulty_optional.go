@@ -116,6 +116,11 @@ func (f *Faulty) Votes(ctx context.Context, k driver.Key) ([]driver.Vote, error)
 	})
 }
 
+// GrantsClosed implements [driver.Operator]. It meets no faults.
+func (f *Faulty) GrantsClosed(ctx context.Context, k driver.Key) (*driver.GrantsClosedError, error) {
+	return f.operator.GrantsClosed(ctx, k)
+}
+
 // Wanted implements [driver.Wanter]. It makes no request and so meets no faults. It answers false
 // if the wrapped engine is no Wanter.
 func (f *Faulty) Wanted(k driver.Key) bool {

@@ -98,7 +98,7 @@ func (n *node) checkVote(ctx context.Context, answer error) error {
 	}
 	opens, err := n.Engine.Opens(ctx)
 	if err == nil && !opens.IsZero() {
-		err = &redis.ClosedError{Open: opens}
+		err = &redis.ClosedError{Open: opens, Reason: "the server was restarted or promoted"}
 	}
 	return err
 }

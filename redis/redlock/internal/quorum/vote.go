@@ -63,13 +63,21 @@ func (e *Engine) newVotes(first Answer) []Vote {
 // Error says how the nodes have voted on a take that has failed. It is a driver.ErrHeld if others hold the lock, or if
 // nodes grant nothing yet and the caller may as well wait for them.
 type Error struct {
-	Votes []Vote
-	Need  int // how many nodes are a majority
-	kind  error
+	Votes  []Vote
+	Need   int // how many nodes are a majority
+	kind   error
+	closed *driver.GrantsClosedError // why nothing is granted, if that is the only reason
 }
 
 // Error implements error.
 func (e *Error) Error() string {
+	if e.closed != nil {
+		return e.closed.Error() + "; " + e.describeVotes()
+	}
+	return e.describeVotes()
+}
+
+func (e *Error) describeVotes() string {
 	votes := make([]string, len(e.Votes))
 	for i, v := range e.Votes {
 		votes[i] = v.String()
@@ -77,8 +85,17 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("not granted by %d of %d nodes: %s", e.Need, len(e.Votes), strings.Join(votes, "; "))
 }
 
-// Unwrap returns driver.ErrHeld if the votes come to that, and otherwise nil.
-func (e *Error) Unwrap() error { return e.kind }
+// Unwrap returns driver.ErrHeld if the votes come to that, and a driver.GrantsClosedError if too many nodes grant
+// nothing yet.
+func (e *Error) Unwrap() (all []error) {
+	if e.kind != nil {
+		all = append(all, e.kind)
+	}
+	if e.closed != nil {
+		all = append(all, e.closed)
+	}
+	return all
+}
 
 // readVote makes a vote of what a node has answered.
 func (e *Engine) readVote(n *node, err error) Vote {
@@ -126,6 +143,9 @@ func (e *Engine) verdict(votes []Vote, waits bool) (err error, final bool) {
 		if v.Answer == Failed && driver.IsPermanent(v.Err) {
 			permanent++
 		}
+	}
+	if count[Held] == 0 {
+		failed.closed = e.whyClosed(votes, count[Granted])
 	}
 	wouldGrant, open := count[Granted]+count[Held], count[Undecided]
 	if waits {
