@@ -274,21 +274,35 @@ func TestConfigFile(t *testing.T) {
 	}{
 		{"engine", "# where\nengine = \"sqlite:fromfile.db\"\n", 0, ""},
 		{"empty", "", 0, ""},
-		{"unknown key", "engine = \"memory:\"\n\nttl = \"3s\"\n", 64,
-			`line 3: unknown key "ttl": the only key is engine`},
-		{"unknown table", "\n[engines]\nredis = 1\n", 64, `line 2: unknown key "engines"`},
-		{"a URL as a key", "\n\"redis://anna:geheim@host\" = 1\n", 64,
-			"line 2: a key that is not known: the only key is engine"},
-		{"a URL of an unknown key", "\nurl = \"redis://anna:geheim@host\"\n", 64, `line 2: unknown key "url"`},
-		{"a password as a key", "gehe1m = 1\n", 64, "line 1: a key that is not known"},
-		{"no text", "engine = 3\n", 64, "line 1: engine is not a text"},
-		{"no TOML, and a secret", "\nengine = redis://anna:geheim@host\n", 64, "line 2: is not TOML"},
-		{"bad URL", "engine = \"nosuch:\"\n", 64, `"nosuch"`},
+		{"unknown key", "engine = \"memory:\"\n\nslots = 3\n", 78,
+			`line 3: unknown key "slots": the keys are engine, ttl, `},
+		{"unknown table", "\n[engines]\nredis = 1\n", 78, `line 2: unknown key "engines"`},
+		{"a URL as a key", "\n\"redis://anna:geheim@host\" = 1\n", 78,
+			"line 2: a key that is not known: the keys are "},
+		{"a URL of an unknown key", "\nurl = \"redis://anna:geheim@host\"\n", 78, `line 2: unknown key "url"`},
+		{"a password as a key", "gehe1m = 1\n", 78, "line 1: a key that is not known"},
+		{"no text", "engine = 3\n", 78, "line 1: engine is written in another form: it must be as in engine = "},
+		{"no TOML, and a secret", "\nengine = redis://anna:geheim@host\n", 78, "line 2: is not TOML"},
+		{"bad URL", "\nengine = \"nosuch:\"\n", 78, `config.toml, line 2: engine URL: scheme "nosuch" is not allowed`},
+		{"bad ttl", "engine = \"memory:\"\nttl = \"gehe1m\"\n", 78,
+			"line 2: this value of ttl is not allowed: it must be a duration"},
+		{"ttl too short", "ttl = 0.01\n", 78, "line 1: this value of ttl is not allowed: it must be 100ms to 24h"},
+		{"no duration", "wait = true\n", 78,
+			"line 1: wait is written in another form: it must be as in wait = \"30s\""},
+		{"bad choice", "on_lost = \"gehe1m\"\n", 78,
+			"line 1: this value of on_lost is not allowed: it must be term or"},
+		{"no waiters", "max_waiters = 0\n", 78, "line 1: this value of max_waiters is not allowed: it must be 1 to"},
+		{"no switch", "quiet = \"yes\"\n", 78,
+			"line 1: quiet is written in another form: it must be as in quiet = true"},
+		{"bad label", "label = \"a\\nb\"\n", 78, "line 1: the label is not allowed"},
+		{"a label with a password", "label = \"redis://anna:geheim@host\"\n", 78, "line 1: the label looks like"},
+		{"kill_after too long", "ttl = \"30s\"\nkill_after = \"11s\"\n", 78,
+			"line 2: kill_after 11s is not allowed: it must be at most 10s, a third of the ttl of 30s"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.env[2] = "LEASEHOLD_ENGINE="
+			m.noEngine()
 			folder := filepath.Join(m.home, ".config", "leasehold")
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
@@ -328,7 +342,7 @@ func TestConfigFileIsASmallRegularFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.env[2] = "LEASEHOLD_ENGINE="
+			m.noEngine()
 			folder := filepath.Join(m.home, ".config", "leasehold")
 			if err := os.MkdirAll(folder, 0o700); err != nil {
 				t.Fatal(err)
@@ -336,7 +350,7 @@ func TestConfigFileIsASmallRegularFile(t *testing.T) {
 			if err := c.put(filepath.Join(folder, "config.toml")); err != nil {
 				t.Fatal(err)
 			}
-			if r := m.start("ls").wait().want(t, 64); !strings.Contains(r.err, c.says) {
+			if r := m.start("ls").wait().want(t, 78); !strings.Contains(r.err, c.says) {
 				t.Errorf("stderr does not say %q: %q", c.says, r.err)
 			}
 		})
@@ -379,14 +393,14 @@ func TestConfigFileThatOthersCouldWriteIsNotObeyed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.env[2] = "LEASEHOLD_ENGINE="
+			m.noEngine()
 			folder := filepath.Join(m.home, ".config", "leasehold")
 			file := filepath.Join(folder, "config.toml")
 			if err := errors.Join(os.MkdirAll(folder, 0o700), os.WriteFile(file, []byte(`engine = "nosuch:"`), 0o600),
 				c.prepare(folder, file)); err != nil {
 				t.Fatal(err)
 			}
-			if r := m.do("ls").want(t, 64); !strings.Contains(r.err, c.says) {
+			if r := m.do("ls").want(t, 78); !strings.Contains(r.err, c.says) {
 				t.Errorf("stderr does not say %q: %q", c.says, r.err)
 			}
 		})
@@ -416,8 +430,8 @@ func TestFlagBeatsEnvironmentBeatsFile(t *testing.T) {
 			t.Errorf("want %s: %s", c.name, r.err)
 		}
 	}
-	m.env[2] = "LEASEHOLD_ENGINE="
-	if r := m.do("ls").want(t, 64); !strings.Contains(r.err, `"fromfile"`) {
+	m.noEngine()
+	if r := m.do("ls").want(t, 78); !strings.Contains(r.err, `"fromfile"`) {
 		t.Errorf("want fromfile: %s", r.err)
 	}
 }
@@ -431,7 +445,7 @@ func TestDefaultEngineIsAFileOfTheUser(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			m := newMachine(t)
-			m.env[2] = "LEASEHOLD_ENGINE="
+			m.noEngine()
 			if c.set != "" {
 				m.env = append(m.env, "XDG_STATE_HOME="+filepath.Join(m.home, c.set))
 			}

@@ -22,7 +22,7 @@ type engineSetup struct {
 type testServers struct {
 	url string
 	// broken are URLs, by name: $DOWN, where nothing answers; $WRONG, with a wrong password; $NORIGHTS, of a user
-	// without enough rights; $HALF, of which too few servers answer.
+	// without enough rights; $HALF, of which too few servers answer; $CLOSED, which has no record of earlier use.
 	broken  map[string]string
 	servers []*redisserver.Server
 	cluster bool // each key belongs to one of them
@@ -101,6 +101,7 @@ func redisServers(t *testing.T, scheme, settings string, servers ...*redisserver
 				",") + "?" + settings,
 			"WRONG":    scheme + "anna:wrong-geheim@" + all,
 			"NORIGHTS": scheme + withPassword("anna") + all,
+			"CLOSED":   scheme + strings.Replace(all, unguarded, "prefix=closed:&max_ttl=1h", 1),
 		},
 	}
 }

@@ -281,6 +281,9 @@ func TestDoctorReportsPasswordsThatAllCanRead(t *testing.T) {
 			m := &machine{t: t, home: m.home,
 				env: append(append([]string{}, m.env...), "LEASEHOLD_ENGINE="+c.engine,
 					"LEASEHOLD_REDIS_PASSWORD_FILE="+c.password)}
+			if c.engine == "" {
+				m.noEngine()
+			}
 			if r := m.do("doctor", "-o", "json"); strings.Contains(r.out, `"secret-readable"`) != want ||
 				want && !strings.Contains(r.out, c.file) || r.code == 64 || r.code == 69 ||
 				strings.Contains(r.out, "geheim") {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/cli"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 )
 
 // helpers are programs that tests run under the command: this test binary, which LEASEHOLD_TEST_HELPER tells which one
@@ -26,6 +27,13 @@ var helpers = map[string]func(){
 	"patient": func() {
 		os.Unsetenv("LEASEHOLD_TEST_HELPER")
 		cli.RequestTimeout = time.Hour
+		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	},
+	// configured is the command with the system's config file at LEASEHOLD_TEST_SYSTEM_FILE, which may belong to this
+	// user.
+	"configured": func() {
+		os.Unsetenv("LEASEHOLD_TEST_HELPER")
+		config.SystemFile, config.SystemOwner = os.Getenv("LEASEHOLD_TEST_SYSTEM_FILE"), os.Getuid()
 		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	},
 	// thorough is the command with an UndoLimit of a minute.

@@ -27,6 +27,7 @@ type entry struct {
 		Mode        string
 		Weight      int
 		Holder      string
+		User        string
 		Host        string
 		PID         int
 		Program     string
@@ -77,8 +78,9 @@ func TestListing(t *testing.T) {
 	for _, e := range all {
 		seen = append(seen, e.Kind+" "+e.Name)
 		for _, h := range e.Holders {
-			if h.Token == 0 || h.Weight != 1 || h.Holder != fmt.Sprintf("%s:%d %s", h.Host, h.PID, h.Program) ||
-				h.Program != "leasehold" || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 30000 || h.Age == nil ||
+			if h.Token == 0 || h.Weight != 1 || h.User == "" ||
+				h.Holder != fmt.Sprintf("%s@%s:%d %s", h.User, h.Host, h.PID, h.Program) ||
+				h.Program != "sh" || h.TTL == nil || *h.TTL <= 0 || *h.TTL > 30000 || h.Age == nil ||
 				h.Unsuspected != nil {
 				t.Errorf("holder %+v", h)
 			}

@@ -23,13 +23,17 @@ import (
 	"github.com/leasehold-go/leasehold/internal/overlay"
 )
 
+// noSystemFile keeps the config file of the machine that runs the tests out of them.
+const noSystemFile = "-X github.com/leasehold-go/leasehold/cmd/leasehold/internal/config.SystemFile=" +
+	"/nonexistent/config.toml"
+
 // testTimeout is how long a test waits for something that should happen at once. Only tests that fail wait that long.
 const testTimeout = time.Minute
 
 // binary is the command under test. All tests here run it as a real process.
 var (
 	binary     string
-	buildFlags = []string{"build", "-ldflags=-s -w"} // faster to link
+	buildFlags = []string{"build", "-ldflags=-s -w " + noSystemFile} // -s and -w: faster to link
 )
 
 func TestMain(m *testing.M) {

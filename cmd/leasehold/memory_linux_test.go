@@ -13,7 +13,15 @@ import (
 // user, or as nobody. The command is a copy that this user may run.
 func plainUser(t *testing.T, m *machine) func(script string) result {
 	t.Helper()
-	text, err := os.ReadFile(binary)
+	sh, _ := plainUserOf(t, m, binary)
+	return sh
+}
+
+// plainUserOf is plainUser for another program than the command. It also returns the home folder of the user, which
+// only the current one may write.
+func plainUserOf(t *testing.T, m *machine, program string) (sh func(script string) result, home string) {
+	t.Helper()
+	text, err := os.ReadFile(program)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -22,7 +30,7 @@ func plainUser(t *testing.T, m *machine) func(script string) result {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	program := filepath.Join(dir, "leasehold")
+	program = filepath.Join(dir, "leasehold")
 	if err := os.WriteFile(program, text, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +46,7 @@ func plainUser(t *testing.T, m *machine) func(script string) result {
 			c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 		}
 		return finish(t, c)
-	}
+	}, dir
 }
 
 // Other processes of the same user, including CMD, cannot read the command's memory or environment, and it leaves no

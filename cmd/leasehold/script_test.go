@@ -20,7 +20,8 @@ import (
 // Redis, those in "servers" on the others that have servers. They can use:
 //
 //   - $LEASEHOLD_ENGINE, an engine that all scripts of its kind share, and $P, a prefix for the names of a script;
-//     $DOWN, $WRONG, $NORIGHTS and $HALF (see testServers), URLs of the same kind that do not work
+//     $DOWN, $WRONG, $NORIGHTS, $HALF and $CLOSED (see testServers), URLs of the same kind that do not work
+//   - $TEST_BINARY, this program, which is another form of the command if LEASEHOLD_TEST_HELPER says so (helpers)
 //   - "code N CMD...", which expects an exit code; "until REGEXP CMD...", which repeats a command until its output
 //     matches; "tell WORD...", which sends a command to the servers, to all or to the one that the key belongs to
 //   - conditions for what the engine supports, as in [shared] or [!semaphores]
@@ -52,12 +53,17 @@ func (s *testServers) run(t *testing.T, can able, folders ...string) {
 		}
 		files = append(files, found...)
 	}
+	testBinary, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Files: files,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("PATH", filepath.Dir(binary)+string(os.PathListSeparator)+os.Getenv("PATH"))
 			env.Setenv("HOME", env.WorkDir)
 			env.Setenv("GORACE", "atexit_sleep_ms=0")
+			env.Setenv("TEST_BINARY", testBinary)
 			env.Setenv("LEASEHOLD_ENGINE", s.url)
 			for name, value := range s.broken {
 				env.Setenv(name, value)

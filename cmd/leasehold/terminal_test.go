@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -288,5 +289,28 @@ func TestTerminalIsUsableAfterAProgramThatWasKilled(t *testing.T) {
 				t.Errorf("the script does not have its terminal back: %q", got)
 			}
 		})
+	}
+}
+
+// A run that waits on a terminal says who holds the lock, once, and not with --quiet. It says nothing after the grant.
+func TestWaitingOnATerminal(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	holder := m.start("run", "--label", "deploys", "a", "--", "sh", "-c", "echo holds; read x")
+	holder.line()
+	quiet := m.on(m.command("run", "--quiet", "a", "--", "echo", "quiet has it"))
+	waiter := m.on(m.command("run", "a", "--", "echo", "waiter has it"))
+	said := waiter.see("waiting for")
+	want := regexp.MustCompile(`^leasehold: waiting for "a": held by [^ ]+@[^ ]+:\d+ sh deploys for [\d.]+m?s; `)
+	if !want.MatchString(said) {
+		t.Errorf("it says %q, want %s", said, want)
+	}
+	holder.in.Close()
+	holder.wait().want(t, 1)
+	if rest := waiter.see("waiter has it"); strings.Contains(rest, "waiting") {
+		t.Errorf("it goes on saying %q", rest)
+	}
+	if said := quiet.see("quiet has it"); strings.Contains(said, "waiting") {
+		t.Errorf("with --quiet it says %q", said)
 	}
 }

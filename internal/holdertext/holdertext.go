@@ -12,6 +12,8 @@ import (
 
 // Process describes the process that holds a lock.
 type Process struct {
+	// User is the name of the user that runs it. It is there for programs under leasehold run, and otherwise empty.
+	User string
 	// Host is the name of the host, and PID the process id.
 	Host string
 	PID  int
@@ -21,9 +23,13 @@ type Process struct {
 	Label string
 }
 
-// String returns the holder text: "host:pid program", followed by the label if there is one.
+// String returns the holder text: "host:pid program", with "user@" before it if the user is known, and followed by the
+// label if there is one.
 func (p Process) String() string {
 	text := p.Host + ":" + strconv.Itoa(p.PID) + " " + p.Program
+	if p.User != "" {
+		text = p.User + "@" + text
+	}
 	if p.Label != "" {
 		text += " " + p.Label
 	}
@@ -42,8 +48,11 @@ func Parse(text string) (p Process, ok bool) {
 		return Process{}, false
 	}
 	p = Process{Host: where[:colon], PID: pid}
+	if at := strings.LastIndexByte(p.Host, '@'); at >= 0 {
+		p.User, p.Host = p.Host[:at], p.Host[at+1:]
+	}
 	p.Program, p.Label, _ = strings.Cut(rest, " ")
-	if p.Program == "" || p.String() != text {
+	if p.Host == "" || p.Program == "" || p.String() != text {
 		return Process{}, false
 	}
 	return p, true
@@ -58,6 +67,13 @@ var Current = sync.OnceValue(func() Process {
 	}
 	return Process{Host: singleWord(host), PID: os.Getpid(), Program: singleWord(program)}
 })
+
+// OfJob returns the description of a program that this process runs under a lock for a user.
+func OfJob(user, program, label string) Process {
+	p := Current()
+	p.User, p.Program, p.Label = singleWord(user), singleWord(filepath.Base(program)), label
+	return p
+}
 
 // singleWord makes a text a single word that is safe to print on a terminal.
 func singleWord(text string) string {

@@ -5,6 +5,9 @@ package ownpath
 // Check accepts every path, as modes do not tell here who may write.
 func Check(path string, group bool) error { return nil }
 
+// CheckOwnedBy accepts every path as well.
+func CheckOwnedBy(path string, uid int) error { return nil }
+
 // CheckToRead accepts every path as well.
 func CheckToRead(path string) error { return nil }
 

@@ -26,6 +26,12 @@ const maxLinks = 40
 // checked. If there is no folder, the error is an [fs.ErrNotExist].
 func Check(path string, group bool) error { return check{groupMayWrite: group}.walk(path) }
 
+// CheckOwnedBy is Check for a file that counts for all users: it, its folder, all folders above and the links on the
+// way must belong to root or to the user of that number, and no group may write them.
+func CheckOwnedBy(path string, uid int) error {
+	return check{owner: uint32(uid), forAll: true}.walk(path)
+}
+
 // CheckToRead is Check for a file that is only read, such as a password file, and beside which no files are created.
 // Its folder may be open to all if it is sticky, named pipes are checked as well, and on a read-only file system the
 // file may belong to anybody. If there is no file, the error is an [fs.ErrNotExist].
@@ -73,7 +79,7 @@ func (c check) walk(path string) error {
 			if links++; links > maxLinks {
 				return errors.New("it leads through too many symbolic links")
 			}
-			if alone := (check{}); !alone.trusts(info) {
+			if alone := (check{owner: c.owner, forAll: c.forAll}); !alone.trusts(info) {
 				return &Fault{What: "symbolic link", Path: next, Who: owner(info), Owns: true}
 			}
 			target, err := os.Readlink(next)
@@ -93,6 +99,8 @@ func (c check) walk(path string) error {
 type check struct {
 	groupMayWrite bool // members of groups count as this user
 	readOnly      bool // the file is only read
+	forAll        bool // the file counts for all users, and owner stands for this user
+	owner         uint32
 }
 
 // checkFile returns a fault if others may write the file.
@@ -111,7 +119,7 @@ func (c check) checkWriters(path string, info fs.FileInfo, what string, sticky b
 		return &Fault{What: what, Path: path, Who: owner(info), Owns: true, ByGroup: !c.groupMayWrite}
 	case sticky:
 		return nil
-	case info.Mode()&0o020 != 0 && !c.groupMayWrite && !privateGroup(info):
+	case info.Mode()&0o020 != 0 && !c.groupMayWrite && (c.forAll || !privateGroup(info)):
 		group := fmt.Sprintf("the group %d", ids(info).Gid)
 		return &Fault{What: what, Path: path, Who: group, Mode: info.Mode().Perm(), ByGroup: true}
 	}
@@ -130,6 +138,9 @@ func refuseWorldWritable(path string, info fs.FileInfo, what string) error {
 // belongs to a group of this user.
 func (c check) trusts(info fs.FileInfo) bool {
 	uid := ids(info).Uid
+	if c.forAll {
+		return uid == 0 || uid == c.owner
+	}
 	return uid == 0 || uid == uint32(os.Geteuid()) || c.groupMayWrite && isMember(ids(info).Gid)
 }
 

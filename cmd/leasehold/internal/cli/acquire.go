@@ -51,6 +51,9 @@ func (a *app) acquire(
 		err      error
 		answered = make(chan struct{})
 	)
+	began := time.Now()
+	stopReport := a.reportWait(ctx, s, j)
+	defer stopReport()
 	go func() {
 		defer close(answered)
 		if lease, err = j.acquireOrNested(ctx, s); err == nil {
@@ -65,6 +68,9 @@ func (a *app) acquire(
 	case <-answered:
 	}
 	if err == nil {
+		stopReport()
+		a.detail(j, "granted %q after %s: token %d, ttl %s", j.name, formatAge(time.Since(began)), lease.Token(),
+			time.Duration(j.ttl))
 		return lease, nil
 	}
 	// Close releases what an unanswered request may have taken. The reason why there is no lease is what matters, even
@@ -95,7 +101,7 @@ func (j job) acquireOrNested(ctx context.Context, s *session) (*leasehold.Lease,
 		return nil, exit.Errorf(j.conflictCode,
 			"%q is held with --shared by a run around this one (process %d), which waits for this one to end, so this "+
 				"one would wait for ever: leave out --shared there, or give one of the two another name", j.name, o.pid)
-	case !j.given("wait") && !j.nonblock:
+	case !j.isSet("wait") && !j.nonblock:
 		return j.acquireNested(ctx, s.client, o)
 	}
 	return j.requestLease(ctx, s.client)
@@ -121,7 +127,10 @@ func (j job) requestLease(ctx context.Context, c *leasehold.Client) (*leasehold.
 	if j.given("max-hold") && j.runLimit() == 0 {
 		opts = append(opts, leasehold.MaxHold(time.Duration(j.maxHold)))
 	}
-	try := j.nonblock || j.given("wait") && j.wait == 0
+	if j.label != "" {
+		opts = append(opts, leasehold.Label(j.label))
+	}
+	try := !j.waits()
 	if j.wait > 0 {
 		opts = append(opts, leasehold.WaitLimit(time.Duration(j.wait)))
 	}
@@ -140,6 +149,9 @@ func (j job) requestLease(ctx context.Context, c *leasehold.Client) (*leasehold.
 	return c.Mutex(j.name, opts...).Lock(ctx)
 }
 
+// waits reports whether the run may wait for the lock.
+func (j job) waits() bool { return !j.nonblock && !(j.isSet("wait") && j.wait == 0) }
+
 // extendToTTL makes the lease last for a whole ttl. A waiter may be handed the lock with a much shorter first lease,
 // and the program would be ended in time for that one.
 func (j job) extendToTTL(ctx context.Context, l *leasehold.Lease) error {
@@ -153,7 +165,12 @@ func (j job) extendToTTL(ctx context.Context, l *leasehold.Lease) error {
 func (j job) acquireError(err error) error {
 	held, late, tooMany := errors.Is(err, leasehold.ErrHeld), errors.Is(err, leasehold.ErrTimeout),
 		errors.Is(err, leasehold.ErrTooManyWaiters)
+	closed, isClosed := errors.AsType[*leasehold.GrantsClosedError](err)
 	switch {
+	case isClosed && late:
+		return exit.Errorf(exit.Unavailable, "%q was not granted within %s: %w", j.name, j.wait.String(), closed)
+	case isClosed:
+		return exit.Errorf(exit.Unavailable, "%q is not granted: %w", j.name, closed)
 	case (held || late || tooMany) && j.skipOK:
 		return &exit.Error{Code: exit.OK} // nothing went wrong, so there is nothing to say
 	case held:

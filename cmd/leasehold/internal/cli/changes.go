@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -14,6 +15,8 @@ import (
 type snapshot struct {
 	began time.Time
 	names map[driver.Key]admin.Status
+	// closed says why nothing is granted; nil if leases are granted.
+	closed *leasehold.GrantsClosedError
 }
 
 // change is a difference between two polls. Its field names are part of the interface.
@@ -28,6 +31,9 @@ type change struct {
 	Before *int    `json:"before,omitempty"`
 	Node   *node   `json:"node,omitempty"`
 	Error  string  `json:"error,omitempty"`
+	closure
+
+	closed *leasehold.GrantsClosedError
 }
 
 // event says what has changed.
@@ -45,6 +51,8 @@ const (
 	eventLatch       event = "latch"     // the remaining count of a latch
 	eventForgotten   event = "forgotten" // a latch is no longer set
 	eventNode        event = "node"      // the answer of a node
+	eventClosed      event = "closed"    // nothing is granted to anybody
+	eventOpen        event = "open"      // leases are granted again
 	eventUnavailable event = "away"      // the engine does not answer
 	eventAvailable   event = "back"      // the engine answers again
 )
@@ -76,6 +84,14 @@ func changes(before *snapshot, now snapshot) []change {
 		}
 	}
 	return all
+}
+
+// closedChange returns the change to closed grants, or to open ones if closed is nil.
+func closedChange(closed *leasehold.GrantsClosedError) change {
+	if closed == nil {
+		return change{Event: eventOpen}
+	}
+	return change{Event: eventClosed, closure: newClosure(closed), closed: closed}
 }
 
 // comparison compares two states of one key.

@@ -119,7 +119,7 @@ func TestNodesAreReportedWhenTheirAnswersChange(t *testing.T) {
 	}
 	three := []admin.Vote{{Node: "a", Holders: []admin.Holder{holds(1, time.Minute)}}, {Node: "b"},
 		{Node: "c", Closed: time.Minute}}
-	want := []string{"node  a  held", "node  b  free", "node  c  free, in quarantine for 1m0s"}
+	want := []string{"node  a  held", "node  b  free", "node  c  grants are closed for 1m0s"}
 	if got := linesOf(nodeChanges(two, three)); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

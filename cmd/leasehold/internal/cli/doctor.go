@@ -42,7 +42,7 @@ could be examined, since the engine cannot be reached or its file cannot be used
 				if err != nil && !errors.Is(err, leasehold.ErrUnsupported) {
 					return err
 				}
-				x.Findings = append(x.Findings, a.findReadableSecrets(os.Getenv)...)
+				x.Findings = append(x.Findings, a.findReadableSecrets()...)
 				if output.value == "json" {
 					err = a.printJSON(newDiagnosis(x))
 				} else {

@@ -15,21 +15,19 @@ import (
 
 // findReadableSecrets returns a finding for each file with a password that every user of the machine may read, among
 // those that the command reads itself. The engine reports those that it reads.
-func (a *app) findReadableSecrets(getenv func(string) string) []admin.Finding {
+func (a *app) findReadableSecrets() []admin.Finding {
 	var files []string
 	given := a.root.PersistentFlags().Changed("engine")
-	switch url, _ := config.Engine(a.engine, given, getenv); {
-	case strings.HasPrefix(url, "@"):
-		if info, err := os.Stat(url[1:]); err == nil && info.Mode().IsRegular() {
-			if text, err := engineurl.SecretFile(url[1:]); err == nil && hasPassword(text) {
-				files = append(files, url[1:])
+	set, _ := config.Engine(a.engine, given, os.LookupEnv)
+	switch path, isFile := strings.CutPrefix(set.Text, "@"); {
+	case isFile:
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			if text, err := engineurl.SecretFile(path); err == nil && hasPassword(text) {
+				files = append(files, path)
 			}
 		}
-	case !given && getenv(config.EngineVariable) == "":
-		if hasPassword(url) {
-			file, _ := config.File(getenv) // the file that has just been read
-			files = append(files, file)
-		}
+	case set.Source.IsFile() && hasPassword(set.Text):
+		files = append(files, set.Source.Name)
 	}
 	for _, set := range os.Environ() {
 		if name, value, _ := strings.Cut(set, "="); passwordFileVariable.MatchString(name) && value != "" {

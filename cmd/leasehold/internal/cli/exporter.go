@@ -62,7 +62,7 @@ on, with leasehold_up 0.`,
 // export polls the engine and serves metrics until INT or TERM.
 func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) error {
 	first, err := a.openWith(engine.OpenToExamine)
-	if coded, ok := errors.AsType[*exit.Error](err); ok && coded.Code == exit.Usage {
+	if coded, ok := errors.AsType[*exit.Error](err); ok && (coded.Code == exit.Usage || coded.Code == exit.Config) {
 		return err
 	}
 	w.Open = func() (*admin.Client, func(), error) {

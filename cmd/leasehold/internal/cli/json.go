@@ -12,8 +12,10 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/leasehold-go/leasehold/admin"
 	"github.com/spf13/cobra"
+
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/admin"
 )
 
 // The JSON forms. Their field names are part of the interface: fields may be added, none is renamed. Durations are
@@ -21,9 +23,23 @@ import (
 
 type inspection struct {
 	Name    string  `json:"name"`
-	Free    *bool   `json:"free"` // null if too few nodes have answered
+	Free    *bool   `json:"free"` // null if that is not known
 	Entries []entry `json:"entries"`
 	Nodes   []node  `json:"nodes,omitempty"`
+	closure
+}
+
+// closure says that grants are closed.
+type closure struct {
+	Until  string `json:"closed_until,omitempty"`
+	Reason string `json:"closed_reason,omitempty"`
+}
+
+func newClosure(closed *leasehold.GrantsClosedError) closure {
+	if closed == nil {
+		return closure{}
+	}
+	return closure{closed.Open.UTC().Format(time.RFC3339), closed.Reason}
 }
 
 type node struct {
@@ -64,6 +80,7 @@ type waiter struct {
 
 // process is what the holder text says, if it can be parsed.
 type process struct {
+	User    string `json:"user,omitempty"`
 	Host    string `json:"host,omitempty"`
 	PID     int    `json:"pid,omitempty"`
 	Program string `json:"program,omitempty"`
@@ -80,12 +97,12 @@ type latchState struct {
 	TTL   *int64 `json:"ttl_ms"`
 }
 
-func newInspection(name string, found []admin.Status, known bool, said []admin.Vote) inspection {
-	i := inspection{Name: name, Entries: entries(found)}
-	if known {
-		i.Free = new(!held(found))
+func newInspection(o observation) inspection {
+	i := inspection{Name: o.name, Entries: entries(o.found), closure: newClosure(o.closed)}
+	if isHeld := held(o.found); o.known && (isHeld || o.closed == nil) {
+		i.Free = new(!isHeld)
 	}
-	for _, v := range said {
+	for _, v := range o.said {
 		i.Nodes = append(i.Nodes, newNode(v))
 	}
 	return i

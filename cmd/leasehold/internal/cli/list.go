@@ -104,5 +104,9 @@ func (a *app) printListing(ctx context.Context, c *admin.Client, f listFlags) er
 	if more {
 		a.say("there is more: go on with --after %s", shellQuote(positionOf(last).String()))
 	}
-	return nil
+	closed, err := grantsClosed(ctx, c, "", f.kind)
+	if closed != nil {
+		a.say("locks that the engine has forgotten are missing here: %s", closed)
+	}
+	return err
 }

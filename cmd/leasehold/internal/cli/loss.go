@@ -13,7 +13,8 @@ import (
 
 // leaseEvents collects what the library reports about the one lease of this process. It is safe for concurrent use.
 type leaseEvents struct {
-	onWait func(reason error) // called when the wait is not for other holders
+	onWait  func(reason error) // called when the engine says more than that somebody holds the lock
+	onRenew func(err error)    // called when renewals begin to fail, or work again
 
 	mu         sync.Mutex
 	renewErr   error  // of the last renewal
@@ -31,6 +32,9 @@ func (h *leaseEvents) ObserveWait(w leasehold.Waiting) {
 func (h *leaseEvents) ObserveRenew(r leasehold.Renewed) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if (r.Err == nil) != (h.renewErr == nil) && !errors.Is(r.Err, leasehold.ErrLost) {
+		h.onRenew(r.Err)
+	}
 	h.renewErr = r.Err
 }
 

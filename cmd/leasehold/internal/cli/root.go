@@ -68,7 +68,7 @@ func Main(args []string, in *os.File, out, errs io.Writer) int {
 		if _, wrong := errors.AsType[*engine.URLError](err); wrong || coded.Code == exit.Unavailable {
 			text += withheldHint(os.Getenv)
 		}
-		a.printMessage(text, coded.Code == exit.Usage)
+		a.printMessage(text, coded.Code == exit.Usage || coded.Code == exit.Config)
 	}
 	return coded.Code
 }
@@ -93,16 +93,17 @@ func (a *app) commands() *cobra.Command {
 		Long: `Run programs under a distributed lock, and see what is locked.
 
 Locks are kept on an engine: --engine URL, or ` + config.EngineVariable + `, or the line
-engine = "URL" in ~/.config/leasehold/config.toml, in this order. If none of them is
-there: a file in the user's state folder, for the programs of one user on one machine.
+engine = "URL" in ~/.config/leasehold/config.toml or ` + config.SystemFile + `,
+in this order: leasehold config shows what counts. If none of them is there: a file in
+the user's state folder, for the programs of one user on one machine.
 
 Engines (rediss, redissons, redlocks, etcds and zookeepers instead of redis, redisson, redlock,
 etcd and zookeeper encrypt with TLS; postgres does so unless the server is this machine):
   ` + strings.Join(engine.Forms(), "\n  ") + `
 
-Exit codes of all commands: 0 done; 64 a wrong flag, argument, environment or config file; 69 the engine cannot
-be reached or used; 74 standard output cannot be written; 128+N ended by signal N. Each command says which
-others it has.`,
+Exit codes of all commands: 0 done; 64 a wrong flag, argument or environment; 69 the engine cannot be reached or
+used; 74 standard output cannot be written; 78 a wrong config file; 128+N ended by signal N. Each command says
+which others it has.`,
 		Example: `  leasehold run nightly -- backup --full
   leasehold ls`,
 		Args:          refuseArgs,
@@ -127,7 +128,7 @@ others it has.`,
 	root.PersistentFlags().StringVar(&a.engine, "engine", "",
 		"`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
 	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(),
-		a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.demo(), a.completion(), a.version())
+		a.leaks(), a.releaseByForce(), a.audit(), a.exporter(), a.showConfig(), a.demo(), a.completion(), a.version())
 	for _, c := range append(root.Commands(), root) {
 		completeFlags(c)
 	}
@@ -156,18 +157,17 @@ func (a *app) open() (*session, error) { return a.openWith(engine.Open) }
 type openFunc = func(url string) (driver.Engine, func() error, error)
 
 func (a *app) openWith(open openFunc) (*session, error) {
-	url, err := a.engineURL(os.Getenv)
+	url, at, err := a.engineURL()
 	if err != nil {
 		return nil, err
 	}
 	a.secrets.add(url)
 	e, closeEngine, err := open(url)
 	if err != nil {
-		code := exit.Unavailable
-		if _, ok := errors.AsType[*engine.URLError](err); ok {
-			code = exit.Usage
+		if _, wrong := errors.AsType[*engine.URLError](err); wrong {
+			return nil, wrongSetting(at, "%w", err)
 		}
-		return nil, &exit.Error{Code: code, Err: err}
+		return nil, &exit.Error{Code: exit.Unavailable, Err: err}
 	}
 	a.abilities = e.Abilities()
 	return &session{engine: e, url: url, closeEngine: closeEngine}, nil

@@ -14,6 +14,7 @@ import (
 
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 )
@@ -28,8 +29,25 @@ type runFlags struct {
 	killAfter                period
 	conflictCode             int
 	passEngine               bool
+	label                    string
+	verbose, quiet           bool
 
-	given func(name string) bool
+	given      func(name string) bool   // the flag was given
+	configured map[string]config.Source // flags that were not given, and that a config file sets
+}
+
+// isSet reports whether a flag was given, or a config file sets it.
+func (f *runFlags) isSet(name string) bool {
+	_, configured := f.configured[name]
+	return configured || f.given(name)
+}
+
+func defaultRunFlags() *runFlags {
+	return &runFlags{
+		ttl:       period(leasehold.DefaultTTL),
+		onLost:    choice{value: "term", allowed: []string{"term", "kill", "warn"}},
+		killAfter: period(5 * time.Second),
+	}
 }
 
 // job is the checked input of run: flags and arguments.
@@ -41,11 +59,7 @@ type job struct {
 }
 
 func (a *app) run() *cobra.Command {
-	f := runFlags{
-		ttl:       period(leasehold.DefaultTTL),
-		onLost:    choice{value: "term", allowed: []string{"term", "kill", "warn"}},
-		killAfter: period(5 * time.Second),
-	}
+	f := defaultRunFlags()
 	cmd := &cobra.Command{
 		Use:   "run [flags] NAME -- CMD [ARG...]",
 		Short: "Run a program while holding a lock",
@@ -62,16 +76,28 @@ every grant: send it along with every write, and let the other side refuse older
 LEASEHOLD_HELD tells a leasehold inside of CMD what the enclosing ones hold: it refuses at
 once, with 75, to wait for what it could never get.
 
-Exit codes: that of CMD; 128+N if signal N ended CMD, or the wait; 64 wrong usage; 69 the
-engine cannot be reached or does not answer, so that it is not known whether somebody holds
-the lock; 70 lease lost before CMD ended, or --max-hold reached; 75 held, or not granted in
-time, or too many waiters; 126 CMD cannot be run; 127 CMD not found. CMD has not run with
-64, 69, 75, 126, 127.`,
+While it waits on a terminal, it says who holds the lock. In listings the holder is CMD,
+without its arguments, with your user name, the host and the label. In a crontab, say the
+engine: cron does not pass on the variables of your shell.
+
+Exit codes: that of CMD; 128+N if signal N ended CMD, or the wait; 64 wrong usage; 69 it is
+not known whether somebody holds the lock: the engine cannot be reached, does not answer, or
+grants nothing to anybody for a while after a restart; 70 lease lost before CMD ended, or
+--max-hold reached; 75 held, or not granted in time, or too many waiters; 78 a config file is
+wrong; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75, 78, 126, 127.`,
 		Example: `  leasehold run nightly -- backup --full
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
-  leasehold run --slots 3 transcode -- ffmpeg -i in.mov out.mp4`,
+  leasehold run --slots 3 transcode -- ffmpeg -i in.mov out.mp4
+  0 3 * * *  LEASEHOLD_ENGINE=redis://10.0.0.1 leasehold run -n --skip-ok nightly -- nightly-report`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			files, err := a.readConfig()
+			if err == nil {
+				err = f.applyConfig(cmd.Flags(), files)
+			}
+			if err != nil {
+				return err
+			}
 			j, err := f.job(cmd, args)
 			if err != nil {
 				return err
@@ -113,6 +139,11 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 		"let CMD have the engine, in LEASEHOLD_ENGINE, and the passwords in the environment")
 	flags.BoolVar(&f.skipOK, "skip-ok", false,
 		"exit with 0 if the lock is held by somebody else, or not granted in time")
+	flags.StringVar(&f.label, "label", "",
+		"the class of this job, by which metrics count its lock: `TEXT` of at most 128 bytes; use few different ones")
+	flags.BoolVar(&f.verbose, "verbose", false,
+		"say on standard error who holds the lock, also without a terminal, and when it is granted and released")
+	flags.BoolVar(&f.quiet, "quiet", false, "say nothing but errors")
 }
 
 // job checks flags and arguments.
@@ -144,6 +175,8 @@ func (f *runFlags) job(cmd *cobra.Command, args []string) (job, error) {
 // check refuses flags that contradict each other.
 func (f *runFlags) check() error {
 	switch {
+	case f.verbose && f.quiet:
+		return exit.Errorf(exit.Usage, "--verbose and --quiet contradict each other: say one of them")
 	case f.nonblock && f.wait > 0:
 		return exit.Errorf(exit.Usage, "--nonblock and --wait %s contradict each other: say one of them",
 			f.wait.String())
@@ -167,9 +200,17 @@ func (f *runFlags) check() error {
 		return exit.Errorf(exit.Usage, "--min-hold %s is not allowed: it must be at most --max-hold, %s",
 			f.minHold.String(), f.maxHold.String())
 	case f.onLost.value != "term" && f.killAfter > 0 && f.given("kill-after"):
+		where := ""
+		if at, configured := f.configured["on-lost"]; configured {
+			where = " (" + at.String() + ")"
+		}
 		return exit.Errorf(exit.Usage,
-			"--on-lost %s and --kill-after %s contradict each other: without SIGTERM there is nothing to wait for, so "+
-				"leave one of them out", f.onLost.value, f.killAfter.String())
+			"--on-lost %s%s and --kill-after %s contradict each other: without SIGTERM there is nothing to wait for, "+
+				"so leave one of them out", f.onLost.value, where, f.killAfter.String())
+	case f.given("label"):
+		if err := checkLabel(f.label); err != nil {
+			return &exit.Error{Code: exit.Usage, Err: err}
+		}
 	}
 	return f.limitKillAfter()
 }

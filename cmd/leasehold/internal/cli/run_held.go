@@ -24,14 +24,14 @@ func (a *app) runHeld(j job) error {
 	catch(signals, endingSignals)
 	// A message that nobody reads must not end this process before the group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
-	events := &leaseEvents{onWait: func(reason error) { a.say("waiting: %s", reason) }}
+	events := a.leaseEvents(j)
 	s, err := a.openUnlessSignaled(signals, a.open)
 	if err != nil {
 		return err
 	}
 	s.client = leasehold.New(s.engine, leasehold.WithObserver(events), leasehold.WithMaxWaiters(j.maxWaiters),
-		leasehold.WithRequestTimeout(RequestTimeout))
-	if longest := a.abilities.MaxTTL; longest > 0 && !j.given("ttl") {
+		leasehold.WithRequestTimeout(RequestTimeout), leasehold.WithHolder(j.holder().String()))
+	if longest := a.abilities.MaxTTL; longest > 0 && !j.isSet("ttl") {
 		j.ttl = min(j.ttl, period(longest))
 	}
 	if err := j.limitKillAfter(); err != nil {
@@ -46,6 +46,9 @@ func (a *app) runHeld(j job) error {
 	}
 	outcome, err := a.runUnderLease(j, s.url, lease, events, signals)
 	released := a.release(lease, signals)
+	if released == nil {
+		a.detail(j, "released %q", j.name)
+	}
 	if !errors.Is(released, leasehold.ErrUnknown) {
 		awaitUnlessSignaled(signals, false, s.close) // otherwise it would once more ask an engine that does not answer
 	}

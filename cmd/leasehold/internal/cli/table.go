@@ -15,11 +15,16 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 )
 
-// printDetails prints what is known of one name. If known is false, too few nodes have answered to know more than what
-// each of them says.
-func (a *app) printDetails(name string, found []admin.Status, known bool, said []admin.Vote) error {
+// printDetails prints what is known of one name.
+func (a *app) printDetails(o observation) error {
+	name, found, said := o.name, o.found, o.said
 	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	if known && !held(found) {
+	switch {
+	case o.known && o.closed != nil && !held(found):
+		fmt.Fprintf(w, "%s is not free: %s\n", quote.Name(name), o.closed)
+	case o.closed != nil:
+		fmt.Fprintln(w, o.closed)
+	case o.known && !held(found):
 		fmt.Fprintf(w, "%s is free\n", quote.Name(name))
 	}
 	for _, s := range found {
@@ -77,7 +82,10 @@ func describeVote(v admin.Vote) string {
 		said = append(said, "ttl "+formatTTL(h.TTL))
 	}
 	if v.Closed > 0 {
-		said = append(said, "in quarantine for "+formatAge(v.Closed))
+		if len(v.Holders) == 0 { // it is not free there: it may have forgotten leases
+			said = nil
+		}
+		said = append(said, "grants are closed for "+formatAge(v.Closed))
 	}
 	return strings.Join(said, ", ")
 }

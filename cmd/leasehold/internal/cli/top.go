@@ -99,11 +99,11 @@ func (a *app) showUntilQuit(parent context.Context, s *session, o top.Options) e
 // engineLabel returns what others may see of the engine's URL: no user, password or parameters. The URL has been opened
 // before.
 func (a *app) engineLabel() string {
-	raw, err := config.Engine(a.engine, a.root.PersistentFlags().Changed("engine"), os.Getenv)
+	set, err := config.Engine(a.engine, a.root.PersistentFlags().Changed("engine"), os.LookupEnv)
 	if err != nil {
 		return ""
 	}
-	return withoutSecrets(raw)
+	return withoutSecrets(set.Text)
 }
 
 // withoutSecrets leaves out of a URL whatever may be secret. When in doubt, it leaves out more.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
@@ -37,10 +38,11 @@ It polls, up to four times a second, and takes nothing: waiters of leasehold run
 it returns somebody may hold the name again. It does not see what comes and goes between two polls. To do something
 only while nobody else does, use leasehold run.
 
-While the engine is unavailable it keeps polling, and says so once. The first poll must succeed.
+While the engine is unavailable, or grants nothing to anybody because it may have forgotten leases, it keeps
+polling, and says so once. The first poll must succeed.
 
-Exit codes: 0 nobody holds it; 75 it was held until --wait was over; 128+N if signal N ended the wait; 64, 69 as
-for all commands.`,
+Exit codes: 0 nobody holds it; 75 it was held until --wait was over; 69 it was not known then whether anybody
+holds it; 128+N if signal N ended the wait; 64, 69 as for all commands.`,
 		Example:           `  leasehold wait --wait 10m deploy:shop && ./smoke-test`,
 		Args:              exactArgs(1),
 		ValidArgsFunction: a.completeNames,
@@ -59,8 +61,17 @@ for all commands.`,
 // awaitFree polls until nobody holds the name.
 func (a *app) awaitFree(ctx context.Context, c *admin.Client, f waitFlags) error {
 	end := time.Now().Add(time.Duration(f.wait))
+	toldClosed := false
 	for seen, away := false, false; ; {
 		found, err := inspectName(ctx, c, f.name, f.kind)
+		var closed *leasehold.GrantsClosedError
+		if err == nil && !held(found) {
+			closed, err = grantsClosed(ctx, c, f.name, f.kind)
+		}
+		if closed != nil && !toldClosed {
+			toldClosed = true
+			a.say("waiting: %s", closed)
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -68,7 +79,7 @@ func (a *app) awaitFree(ctx context.Context, c *admin.Client, f waitFlags) error
 			return err
 		case err != nil && !away:
 			a.sayUnavailable(errorText(err))
-		case err == nil && !held(found):
+		case err == nil && !held(found) && closed == nil:
 			return nil
 		case err == nil && away:
 			a.sayAvailable()
@@ -78,11 +89,17 @@ func (a *app) awaitFree(ctx context.Context, c *admin.Client, f waitFlags) error
 		}
 		seen, away = true, err != nil
 		next := pollInterval(found)
+		if closed != nil {
+			next = maxPollInterval
+		}
 		if f.waitGiven {
 			left := time.Until(end)
 			switch {
 			case left <= 0 && away:
 				return err // whether it is free is not known
+			case left <= 0 && closed != nil:
+				return exit.Errorf(exit.Unavailable, "%q was not free within %s: %w", f.name, time.Duration(f.wait),
+					closed)
 			case left <= 0:
 				return exit.Errorf(exit.Held, "%q was not free within %s: see leasehold inspect, or wait longer",
 					f.name, time.Duration(f.wait))

@@ -3,9 +3,7 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -47,6 +45,8 @@ there are many names, it waits for as long before the next one.
   waiting      the number of waiters
   latch        the count of a latch; forgotten when it is not set any more
   node         what a node says of NAME, on an engine of several nodes
+  closed       grants are closed: nothing is granted to anybody for a while, and leases may be forgotten
+  open         grants are open again
 
 While the engine is unavailable it keeps polling: it says so once, and says when the engine is back. The first
 poll must succeed. -o json is one object a line.`,
@@ -91,6 +91,7 @@ poll must succeed. -o json is one object a line.`,
 func (a *app) watchChanges(ctx context.Context, c *admin.Client, f watchFlags) error {
 	var before *snapshot
 	var said []admin.Vote
+	wasClosed := false
 	away := false
 	for {
 		began := time.Now()
@@ -112,7 +113,10 @@ func (a *app) watchChanges(ctx context.Context, c *admin.Client, f watchFlags) e
 			if away {
 				changed = append(changed, change{Event: eventAvailable})
 			}
-			if before == nil && f.name != "" && len(now.names) == 0 {
+			if isClosed := now.closed != nil; isClosed != wasClosed {
+				changed, wasClosed = append(changed, closedChange(now.closed)), isClosed
+			}
+			if before == nil && f.name != "" && len(now.names) == 0 && now.closed == nil {
 				changed = append(changed, change{Event: eventFree, Kind: f.kind.value, Name: f.name})
 			}
 			changed = append(changed, changes(before, now)...)
@@ -139,9 +143,12 @@ func pause(ctx context.Context, d time.Duration) error {
 }
 
 // takeSnapshot polls one name and its nodes, or all names.
-func (f watchFlags) takeSnapshot(ctx context.Context, c *admin.Client) (snapshot, []admin.Vote, error) {
-	now := snapshot{began: time.Now(), names: map[driver.Key]admin.Status{}}
+func (f watchFlags) takeSnapshot(ctx context.Context, c *admin.Client) (now snapshot, _ []admin.Vote, err error) {
+	now = snapshot{began: time.Now(), names: map[driver.Key]admin.Status{}}
 	if f.name == "" {
+		if now.closed, err = grantsClosed(ctx, c, "", f.kind); err != nil {
+			return now, nil, err
+		}
 		for s, err := range c.All(ctx, admin.Query{Kind: kinds[f.kind.value], Prefix: f.prefix}) {
 			if err != nil {
 				return now, nil, err
@@ -150,14 +157,10 @@ func (f watchFlags) takeSnapshot(ctx context.Context, c *admin.Client) (snapshot
 		}
 		return now, nil, nil
 	}
-	var said []admin.Vote
-	var err error
-	var asked sync.WaitGroup
-	asked.Go(func() { said, err = votes(ctx, c, f.name, f.kind) })
-	found, failed := inspectName(ctx, c, f.name, f.kind)
-	asked.Wait()
-	for _, s := range found {
+	o, err := observe(ctx, c, f.name, f.kind)
+	now.closed = o.closed
+	for _, s := range o.found {
 		now.names[s.Key] = s
 	}
-	return now, said, cmp.Or(failed, err)
+	return now, o.said, err
 }

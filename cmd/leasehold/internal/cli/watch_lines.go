@@ -49,6 +49,10 @@ func errorText(err error) string { return strings.TrimPrefix(err.Error(), "lease
 func (c change) text() string {
 	what := strings.TrimSpace(c.Kind + " " + quote.Name(c.Name))
 	switch {
+	case c.closed != nil:
+		what = c.closed.Error()
+	case c.Event == eventOpen:
+		what = "leases are granted again"
 	case c.Node != nil:
 		what = quote.Name(c.Node.Node) + "  " + c.Node.describe()
 	case c.Event == eventHandedOver, c.Event == eventChanged:
@@ -83,7 +87,10 @@ func (n *node) describe() string {
 		said += ": " + oneLine(n.Error)
 	}
 	if n.Quarantine > 0 {
-		said += ", in quarantine for " + formatRemaining(&n.Quarantine)
+		if said == "free" { // as describeVote
+			return "grants are closed for " + formatRemaining(&n.Quarantine)
+		}
+		said += ", grants are closed for " + formatRemaining(&n.Quarantine)
 	}
 	return said
 }

@@ -1,175 +1,170 @@
 //go:build unix
 
-// Package config finds the engine to use: from the flag, the environment, the config file, or else a file in the user's
-// state folder.
+// Package config finds out what is set where: by flags, in the environment, in the config file of the user, in that of
+// the system, or nowhere.
 package config
 
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"syscall"
-
-	"github.com/BurntSushi/toml"
-
-	"github.com/leasehold-go/leasehold/internal/ownpath"
 )
 
 // EngineVariable is the environment variable that names the engine.
 const EngineVariable = "LEASEHOLD_ENGINE"
 
-// Error says what is wrong with the config file, and where.
+// SystemFile is the config file of the whole machine. Whoever builds the command for a system that has such files
+// elsewhere may set another path, with -ldflags "-X ...config.SystemFile=PATH". Whoever runs it cannot.
+var SystemFile = "/etc/leasehold/config.toml"
+
+// SystemOwner is the number of the user to whom SystemFile and its folders must belong, besides root. Tests change it.
+var SystemOwner = 0
+
+// Source is where a value is set.
+type Source struct {
+	// Name is a flag, an environment variable, the path of a file, or "default".
+	Name string
+	// Line counts from 1; 0 if Name is no file.
+	Line int
+}
+
+// IsFile reports whether it is a config file.
+func (s Source) IsFile() bool { return s.Line > 0 }
+
+// String returns the source as messages show it.
+func (s Source) String() string {
+	if s.IsFile() {
+		return fmt.Sprintf("%s, line %d", s.Name, s.Line)
+	}
+	return s.Name
+}
+
+// Value is what one source says of a setting.
+type Value struct {
+	Text   string
+	Source Source
+}
+
+// Error says what is wrong with a config file, and where.
 type Error struct {
 	File string
 	// Line counts from 1; 0 stands for the whole file.
 	Line int
 	Text string
+	// Err is the cause, or nil.
+	Err error
 }
+
+// NewError returns the error of a value that a config file has.
+func NewError(at Source, text string) *Error { return &Error{File: at.Name, Line: at.Line, Text: text} }
 
 // Error implements error.
 func (e *Error) Error() string {
-	if e.Line == 0 {
-		return fmt.Sprintf("config file %s: %s", e.File, e.Text)
+	where := "config file " + e.File
+	if e.Line > 0 {
+		where += fmt.Sprintf(", line %d", e.Line)
 	}
-	return fmt.Sprintf("config file %s, line %d: %s", e.File, e.Line, e.Text)
+	return where + ": " + e.Text
 }
 
-// example shows all that a config file may contain.
-const example = `a line such as engine = "sqlite:/var/lib/locks.db"`
+// Unwrap returns Err.
+func (e *Error) Unwrap() error { return e.Err }
 
-// Engine returns the URL of the engine to use. flag is the value of --engine, and given says whether it was set. getenv
-// is os.Getenv or a substitute.
+// ErrEmptyVariable says that the environment variable is set to nothing. Jobs of cron and systemd may have such
+// variables by mistake, and would exclude nobody on an engine of their own.
+var ErrEmptyVariable = errors.New(EngineVariable + " is set, but empty: set it to the URL of the engine, or unset it")
+
+// Engine returns the URL of the engine to use. flag is the value of --engine, and given says whether it was set.
 //
 // If no engine is named anywhere, Engine creates the folder of the default file.
-func Engine(flag string, given bool, getenv func(string) string) (string, error) {
-	if given {
-		return flag, nil
-	}
-	if url := getenv(EngineVariable); url != "" {
-		return url, nil
-	}
-	// Without a home folder there is no config file, which is not an error by itself.
-	if path, err := File(getenv); err == nil {
-		url, err := readFile(path)
-		if err != nil || url != "" {
-			return url, err
-		}
-	}
-	path, err := folder(getenv, "XDG_STATE_HOME", ".local/state")
+func Engine(flag string, given bool, lookup Lookup) (Value, error) {
+	all, err := namedEngines(flag, given, lookup, false)
 	if err != nil {
-		return "", fmt.Errorf("no engine: %w; set HOME, or say --engine or %s", err, EngineVariable)
+		return Value{}, err
 	}
-	if err := os.MkdirAll(path, 0o700); err != nil {
-		return "", fmt.Errorf("no engine: the state folder cannot be made: %w; say --engine or %s", err, EngineVariable)
+	if len(all) > 0 {
+		return all[0], nil
 	}
-	return "sqlite:" + filepath.Join(path, "locks.db"), nil
+	path, err := defaultFile(lookup)
+	if err != nil {
+		return Value{}, fmt.Errorf("no engine: %w; set HOME, or say --engine or %s", err, EngineVariable)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return Value{}, fmt.Errorf("no engine: the state folder cannot be made: %w; say --engine or %s", err,
+			EngineVariable)
+	}
+	return Value{"sqlite:" + path, Default}, nil
 }
 
-// File returns the path of the config file, whether or not it exists.
-func File(getenv func(string) string) (string, error) {
-	path, err := folder(getenv, "XDG_CONFIG_HOME", ".config")
+// Default is the source of what is set nowhere.
+var Default = Source{Name: "default"}
+
+// Lookup is os.LookupEnv or a substitute.
+type Lookup = func(variable string) (value string, set bool)
+
+// Engines returns all URLs of engines that are set anywhere, in the order in which they count, and the default.
+func Engines(flag string, given bool, lookup Lookup) ([]Value, error) {
+	all, err := namedEngines(flag, given, lookup, true)
+	if err != nil {
+		return nil, err
+	}
+	path, err := defaultFile(lookup)
+	if err == nil {
+		all = append(all, Value{"sqlite:" + path, Default})
+	}
+	return all, nil
+}
+
+// namedEngines returns the URLs of engines that are set. Unless all are wanted, it reads no file behind the first one.
+func namedEngines(flag string, given bool, lookup Lookup, all bool) (found []Value, err error) {
+	if given {
+		found = append(found, Value{flag, Source{Name: "--engine"}})
+	}
+	if url, set := lookup(EngineVariable); set && (all || len(found) == 0) {
+		if url == "" && len(found) == 0 {
+			return nil, ErrEmptyVariable
+		}
+		found = append(found, Value{url, Source{Name: EngineVariable}})
+	}
+	if !all && len(found) > 0 {
+		return found, nil
+	}
+	files, err := Read(lookup)
+	if err != nil {
+		return nil, err
+	}
+	found = append(found, files.Values("engine")...)
+	if len(found) == 0 && files.Unreadable != nil {
+		return nil, files.Unreadable
+	}
+	return found, nil
+}
+
+func defaultFile(lookup Lookup) (string, error) {
+	path, err := folder(lookup, "XDG_STATE_HOME", ".local/state")
+	return filepath.Join(path, "locks.db"), err
+}
+
+// userFile returns the path of the config file of the user, whether or not it exists.
+func userFile(lookup Lookup) (string, error) {
+	path, err := folder(lookup, "XDG_CONFIG_HOME", ".config")
 	return filepath.Join(path, "config.toml"), err
 }
 
 // folder returns leasehold's own folder below the base folder that the variable names, or below the default. It ignores
 // relative values, as the XDG specification demands.
-func folder(getenv func(string) string, variable, fallback string) (string, error) {
-	base := getenv(variable)
+func folder(lookup Lookup, variable, fallback string) (string, error) {
+	base, _ := lookup(variable)
 	if !filepath.IsAbs(base) {
-		home := getenv("HOME")
+		home, _ := lookup("HOME")
 		if home == "" {
 			return "", errors.New("HOME is not set")
 		}
 		base = filepath.Join(home, fallback)
 	}
 	return filepath.Join(base, "leasehold"), nil
-}
-
-// readFile returns the engine that the config file names, or "" if there is no file.
-func readFile(path string) (string, error) {
-	text, err := readText(path)
-	if err != nil {
-		return "", err
-	}
-	// The parser's message may quote the line, which may contain a password.
-	var said map[string]any
-	meta, err := toml.Decode(string(text), &said)
-	if wrong, ok := errors.AsType[toml.ParseError](err); ok {
-		return "", &Error{File: path, Line: wrong.Position.Line, Text: "is not TOML; it must be " + example}
-	}
-	if err != nil {
-		return "", &Error{File: path, Text: "is not TOML; it must be " + example}
-	}
-	for _, key := range meta.Keys() {
-		if key[0] != "engine" {
-			what := "a key that is not known" // the key may be a URL with a password, or part of one
-			if plainKey.MatchString(key[0]) {
-				what = fmt.Sprintf("unknown key %q", key[0])
-			}
-			return "", &Error{File: path, Line: lineOf(string(text), key[0]), Text: what + ": the only key is engine"}
-		}
-	}
-	engine, isText := said["engine"].(string)
-	if !isText && meta.IsDefined("engine") {
-		return "", &Error{File: path, Line: lineOf(string(text), "engine"),
-			Text: "engine is not a text; it must be " + example}
-	}
-	return engine, nil
-}
-
-var plainKey = regexp.MustCompile(`^[A-Za-z][A-Za-z_-]{0,31}$`)
-
-// maxFileSize is the largest size of a config file in bytes.
-const maxFileSize = 1 << 20
-
-// readText returns the content of the file, or nil if there is none.
-func readText(path string) ([]byte, error) {
-	if err := ownpath.Check(path, false); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		fault, is := errors.AsType[*ownpath.Fault](err)
-		if !is {
-			return nil, unreadable(path, err)
-		}
-		return nil, &Error{File: path,
-			Text: fmt.Sprintf("is not obeyed: %s, who could change where locks are kept: %s, or say --engine", fault,
-				fault.Fix())}
-	}
-	// Without O_NONBLOCK, opening a named pipe would wait for a writer.
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, unreadable(path, err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	switch {
-	case err != nil:
-		return nil, unreadable(path, err)
-	case !info.Mode().IsRegular():
-		return nil, &Error{File: path,
-			Text: "is no regular file: put " + example + " into a file there, or say --engine"}
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
-	switch {
-	case err != nil:
-		return nil, unreadable(path, err)
-	case len(text) > maxFileSize:
-		return nil, &Error{File: path, Text: "is larger than 1 MiB: it must be " + example}
-	}
-	return text, nil
-}
-
-func unreadable(path string, err error) error {
-	if why := errors.Unwrap(err); why != nil {
-		err = why // without the path, which the message has already
-	}
-	return &Error{File: path, Text: "cannot be read: " + err.Error()}
 }
 
 // lineOf returns the first line that sets the key or opens the table of that name, or 0. The parser does not report it.

@@ -11,9 +11,10 @@ const (
 	// Warned and Alarmed are for doctor: the worst finding is a warning, or critical.
 	Warned  = 1
 	Alarmed = 2
-	// Usage means that the command line, the environment or the config file is wrong.
+	// Usage means that the command line or the environment is wrong.
 	Usage = 64
-	// Unavailable means that the engine cannot be reached or used. Nothing is held.
+	// Unavailable means that nobody knows whether the name is held: the engine cannot be reached or used, or grants
+	// nothing to anybody for a while.
 	Unavailable = 69
 	// Lost means that the lease ended before the program did.
 	Lost = 70
@@ -21,6 +22,8 @@ const (
 	Output = 74
 	// Held means that somebody else holds the name, or that it was not granted in time.
 	Held = 75
+	// Config means that a config file is wrong.
+	Config = 78
 	// CannotRun means that the program was found but cannot be run.
 	CannotRun = 126
 	// NotFound means that there is no such program.

@@ -158,7 +158,7 @@ func (m *model) health() (l *line, calm bool) {
 			wrong = append(wrong, p.Name+": "+errorLine(p.Err))
 		case p.Closed > 0:
 			closed++
-			wrong = append(wrong, p.Name+" in quarantine for "+formatDuration(p.Closed))
+			wrong = append(wrong, p.Name+" grants nothing for "+formatDuration(p.Closed))
 		default:
 			well++
 			slowest = max(slowest, p.RoundTrip)
@@ -176,7 +176,7 @@ func (m *model) health() (l *line, calm bool) {
 	}
 	some(good, well, "ok")
 	some(bad, silent, "SILENT")
-	some(bad, closed, "in QUARANTINE")
+	some(bad, closed, "CLOSED")
 	some(bad, failed, "FAILING")
 	some(bad, found[admin.Critical], "critical")
 	some(warn, found[admin.Warning], "to fix")

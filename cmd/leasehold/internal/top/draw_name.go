@@ -43,8 +43,11 @@ func (m *model) detailLines() [][]cell {
 		switch {
 		case s.Latch != nil:
 			add(base, "count "+formatCount(s.Latch.Count)+", forgotten in "+formatDuration(s.Latch.TTL))
-		case len(s.Holders) == 0:
+		case len(s.Holders) == 0 && m.detail.closed == nil:
 			add(base, "free")
+		}
+		if m.detail.closed != nil {
+			add(bad, m.detail.closed.Error())
 		}
 	}
 	for _, h := range s.Holders {
@@ -58,6 +61,9 @@ func (m *model) detailLines() [][]cell {
 		add(base, "    "+modeOrPermits(s.Kind, h.Mode, h.Weight)+token+", "+left+held)
 		if p, ok := admin.ParseHolder(h.Holder); ok {
 			said := "    host " + p.Host + ", process " + strconv.Itoa(p.PID) + ", program " + p.Program
+			if p.User != "" {
+				said += ", user " + p.User
+			}
 			if p.Label != "" {
 				said += ", label " + p.Label
 			}
@@ -110,7 +116,13 @@ func (m *model) describeVote(v admin.Vote) (style, string) {
 		}
 	}
 	if v.Closed > 0 {
-		as, said = bad, said+", in QUARANTINE for "+formatDuration(v.Closed)
+		as = bad
+		if len(v.Holders) == 0 { // it is not free there: it may have forgotten leases
+			said = ""
+		} else {
+			said += ", "
+		}
+		said += "grants are CLOSED for " + formatDuration(v.Closed)
 	}
 	return as, "node " + v.Node + ": " + said
 }

@@ -3,6 +3,7 @@ package top
 import (
 	"time"
 
+	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/driver"
 )
@@ -83,8 +84,9 @@ type model struct {
 
 // detail is what is known of one name.
 type detail struct {
-	status admin.Status // of the name's kind; empty if the name is free
-	votes  []admin.Vote // empty if the engine has only one server
+	status admin.Status                 // of the name's kind; empty if the name is free
+	votes  []admin.Vote                 // empty if the engine has only one server
+	closed *leasehold.GrantsClosedError // nil if leases are granted
 }
 
 func newModel(o Options, now time.Time) *model {

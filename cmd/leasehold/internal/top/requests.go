@@ -98,11 +98,15 @@ func inspect(ctx context.Context, c *admin.Client, k driver.Key) (detail, error)
 		s.votes, s.err = c.Votes(ctx, k.Kind, k.Name)
 	}()
 	found, err := c.Inspect(ctx, k.Name)
+	var closed *leasehold.GrantsClosedError
+	if err == nil && k.Kind != driver.Latch {
+		closed, err = c.GrantsClosed(ctx, k.Kind, k.Name)
+	}
 	votes := <-asked
 	if votes.panic != nil {
 		panic(votes.panic)
 	}
-	d := detail{votes: votes.votes}
+	d := detail{votes: votes.votes, closed: closed}
 	for _, s := range found {
 		if s.Kind == k.Kind {
 			d.status = s
