@@ -140,7 +140,10 @@ func (w *path) send(ctx context.Context, batch [][]string) ([]any, error) {
 			<-f.until
 		}
 		var r reply
-		if r.err = to.awaitArrival(); r.err == nil {
+		if r.err = to.awaitArrival(); r.err == nil && to.isNoLongerConnected(batch) {
+			r.err = errConnectionBroken
+		}
+		if r.err == nil {
 			r.answers = to.executeAll(batch)
 			w.client.noteConfirmations(batch, r.answers)
 		}
@@ -171,6 +174,14 @@ func (c *client) noteConfirmations(batch [][]string, answers []any) {
 		defer c.mu.Unlock()
 		c.undoing[slotOfBatch(batch)] = true
 	}
+}
+
+// isNoLongerConnected reports whether a batch loads scripts for another server, which was at this address before. The
+// engine asks a server what it is, and loads the scripts, on one connection, which breaks when the server ends: it
+// belongs to a transaction, for which the client library does not connect again. There are no connections here, so this
+// is where that shows.
+func (s *server) isNoLongerConnected(batch [][]string) bool {
+	return batch[0][0] == "script" && !strings.HasPrefix(batch[0][2], "-- "+s.runID)
 }
 
 // executeAll executes the commands of one connection.
