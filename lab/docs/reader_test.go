@@ -111,7 +111,7 @@ func absolute(t *testing.T, path string) string {
 func (r *reader) shell(script string) *exec.Cmd {
 	c := exec.Command("sh", "-ec", script)
 	c.Dir, c.Env = r.work, r.env
-	if regexp.MustCompile(`\bgo (run|install) \./`).MatchString(script) {
+	if regexp.MustCompile(`\bgo (run|install) .*\./`).MatchString(script) {
 		c.Dir = top
 	}
 	return c
