@@ -13,6 +13,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/cases"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/demo/draw"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/engine"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
 )
@@ -133,6 +134,9 @@ func (a *app) playCases(cmd *cobra.Command, p demoOptions) (figures []draw.Figur
 		return nil, exit.Errorf(exit.Unavailable,
 			"--real needs redis-server, which is not in PATH: install it (on Debian: apt-get install redis-server), "+
 				"or play without --real")
+	}
+	if _, leftOut := errors.AsType[*engine.MissingError](err); leftOut {
+		return nil, &exit.Error{Code: exit.Usage, Err: err}
 	}
 	if err != nil {
 		return nil, &exit.Error{Code: exit.Unavailable, Err: err}

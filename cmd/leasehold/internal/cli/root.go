@@ -167,6 +167,9 @@ func (a *app) openWith(open openFunc) (*session, error) {
 		if _, wrong := errors.AsType[*engine.URLError](err); wrong {
 			return nil, wrongSetting(at, "%w", err)
 		}
+		if _, leftOut := errors.AsType[*engine.MissingError](err); leftOut {
+			return nil, wrongSetting(at, "%w", err)
+		}
 		return nil, &exit.Error{Code: exit.Unavailable, Err: err}
 	}
 	a.abilities = e.Abilities()

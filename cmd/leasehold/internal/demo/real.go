@@ -1,3 +1,5 @@
+//go:build !no_redis && !no_servers
+
 package demo
 
 import (

@@ -1,57 +1,52 @@
 package engine
 
 import (
-	"context"
 	"slices"
 	"strings"
 
-	"github.com/redis/go-redis/v9/logging"
-
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/driver"
-	"github.com/leasehold-go/leasehold/etcd"
 	"github.com/leasehold-go/leasehold/internal/engineurl"
 	"github.com/leasehold-go/leasehold/memory"
-	"github.com/leasehold-go/leasehold/postgres"
-	"github.com/leasehold-go/leasehold/redis"
-	"github.com/leasehold-go/leasehold/redis/redisson"
-	"github.com/leasehold-go/leasehold/redis/redlock"
-	"github.com/leasehold-go/leasehold/sqlite"
-	"github.com/leasehold-go/leasehold/zookeeper"
 )
+
+// openFunc opens the engine that a URL names, and returns a function that closes it. It gets the whole URL, and parses
+// it, or lets the engine do so.
+type openFunc func(raw string) (driver.Engine, func() error, error)
 
 // engineOpener opens the engines of some schemes.
 type engineOpener struct {
 	schemes []string
-	form    string // an example of such a URL, for messages
-	// open gets the whole URL. It parses it, or lets the engine do so.
-	open func(raw string) (driver.Engine, func() error, error)
+	form    string   // an example of such a URL, for messages
+	tag     string   // the build tag that leaves the engine out; no_servers leaves out all that need a server
+	open    openFunc // nil if this build does not have the engine
 }
 
-// openers are all engines. A new engine is one more line.
+// openers are all engines. A new engine is one more line, and a file that its build tag leaves out.
 var openers = []engineOpener{
-	{[]string{"memory"}, "memory:", openMemory},
-	{[]string{"sqlite"}, "sqlite:PATH", openSQLite},
-	{[]string{"redis", "rediss"}, "redis://HOST", openRedis},
-	{[]string{"redis+unix"}, "redis+unix:///PATH", openRedis},
-	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", openRedis},
-	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", openRedis},
-	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", openRedlock},
-	{[]string{"redisson", "redissons"}, "redisson://HOST", openRedisson},
-	{[]string{"redisson+unix"}, "redisson+unix:///PATH", openRedisson},
-	{[]string{"redisson+sentinel", "redissons+sentinel"}, "redisson+sentinel://HOST,.../MASTER", openRedisson},
-	{[]string{"redisson+cluster", "redissons+cluster"}, "redisson+cluster://HOST,...", openRedisson},
-	{[]string{"postgres", "postgresql"}, "postgres://HOST/DATABASE", openPostgres},
-	{[]string{"etcd", "etcds"}, "etcd://HOST,...", openEtcd},
-	{[]string{"zookeeper", "zookeepers"}, "zookeeper://HOST,...", openZooKeeper},
+	{[]string{"memory"}, "memory:", "", openMemory},
+	{[]string{"sqlite"}, "sqlite:PATH", "no_sqlite", openSQLite},
+	{[]string{"redis", "rediss"}, "redis://HOST", "no_redis", openRedis},
+	{[]string{"redis+unix"}, "redis+unix:///PATH", "no_redis", openRedis},
+	{[]string{"redis+sentinel", "rediss+sentinel"}, "redis+sentinel://HOST,.../MASTER", "no_redis", openRedis},
+	{[]string{"redis+cluster", "rediss+cluster"}, "redis+cluster://HOST,...", "no_redis", openRedis},
+	{[]string{"redlock", "redlocks"}, "redlock://HOST,HOST,HOST", "no_redis", openRedlock},
+	{[]string{"redisson", "redissons"}, "redisson://HOST", "no_redis", openRedisson},
+	{[]string{"redisson+unix"}, "redisson+unix:///PATH", "no_redis", openRedisson},
+	{[]string{"redisson+sentinel", "redissons+sentinel"}, "redisson+sentinel://HOST,.../MASTER", "no_redis",
+		openRedisson},
+	{[]string{"redisson+cluster", "redissons+cluster"}, "redisson+cluster://HOST,...", "no_redis", openRedisson},
+	{[]string{"postgres", "postgresql"}, "postgres://HOST/DATABASE", "no_postgres", openPostgres},
+	{[]string{"etcd", "etcds"}, "etcd://HOST,...", "no_etcd", openEtcd},
+	{[]string{"zookeeper", "zookeepers"}, "zookeeper://HOST,...", "no_zookeeper", openZooKeeper},
 }
 
-// Forms returns an example URL for each engine, for help texts.
-func Forms() []string { return urlForms(openers) }
+// inBuild are the engines that this build has.
+var inBuild = slices.DeleteFunc(slices.Clone(openers), func(o engineOpener) bool { return o.open == nil })
 
-// Schemes returns the beginnings of the URLs of all engines, for shells that complete them.
+// Schemes returns the beginnings of the URLs of all engines of this build, for shells that complete them.
 func Schemes() (all []string) {
-	for _, o := range openers {
+	for _, o := range inBuild {
 		for _, scheme := range o.schemes {
 			switch end := "://"; {
 			case strings.HasPrefix(o.form, scheme+":") && !strings.Contains(o.form, end):
@@ -66,15 +61,19 @@ func Schemes() (all []string) {
 	return all
 }
 
-// IsScheme reports whether scheme is that of an engine.
+// Forms returns an example URL for each engine of this build, for help texts.
+func Forms() []string { return urlForms(inBuild) }
+
+// IsScheme reports whether scheme is that of an engine, even if this build does not have it.
 func IsScheme(scheme string) bool {
 	return slices.ContainsFunc(openers, func(o engineOpener) bool { return slices.Contains(o.schemes, scheme) })
 }
 
 // Open opens the engine that raw names, and returns a function that closes it. The error is a *URLError if the URL is
-// invalid. Any other error means that the engine cannot be reached or used.
+// invalid, and a *MissingError if this build does not have the engine. Any other error means that the engine cannot be
+// reached or used.
 func Open(raw string) (driver.Engine, func() error, error) {
-	o, err := findOpener(raw, openers)
+	o, err := find(raw)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -93,27 +92,6 @@ func openMemory(raw string) (driver.Engine, func() error, error) {
 	return memory.New(), func() error { return nil }, nil
 }
 
-var sqliteSyntax = engineurl.Syntax[sqlite.Sharing]{
-	Parameters: []engineurl.Parameter[sqlite.Sharing]{
-		engineurl.Word("share", []string{"group", "all"}, func(s *sqlite.Sharing, word string) {
-			*s = map[string]sqlite.Sharing{"group": sqlite.Group, "all": sqlite.Everybody}[word]
-		}),
-	},
-}
-
-func openSQLite(raw string) (driver.Engine, func() error, error) {
-	u := engineurl.SplitLocal(raw)
-	var sharing sqlite.Sharing
-	if err := sqliteSyntax.SetParameters(u, &sharing); err != nil {
-		return nil, nil, err
-	}
-	path, err := sqlitePath(u.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	return opened(sqlite.Open(path, sqlite.WithSharing(sharing)))
-}
-
 // opened returns an engine with the function that closes it, or the error.
 func opened[E interface {
 	driver.Engine
@@ -129,73 +107,15 @@ func opened[E interface {
 // It leaves time for a second server if the first one hangs.
 const openLimit = leasehold.DefaultRequestTimeout
 
-// openPostgres opens a database, and creates the tables if they are missing.
-func openPostgres(raw string) (driver.Engine, func() error, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
-	defer cancel()
-	return opened(postgres.Open(ctx, raw))
-}
-
-// openEtcd opens an etcd cluster.
-func openEtcd(raw string) (driver.Engine, func() error, error) { return opened(etcd.Open(raw)) }
-
-// openZooKeeper opens an ensemble, and waits for a session.
-func openZooKeeper(raw string) (driver.Engine, func() error, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), openLimit)
-	defer cancel()
-	return opened(zookeeper.Open(ctx, raw))
-}
-
-// openRedis opens one server, servers behind Sentinels, or a Cluster.
-func openRedis(raw string) (driver.Engine, func() error, error) {
-	// The log of go-redis goes to standard error, and says nothing that the errors do not say.
-	logging.Disable()
-	return opened(redis.Open(raw))
-}
-
-// openRedisson opens one server, servers behind Sentinels, or a Cluster, for locks that programs in Java share.
-func openRedisson(raw string) (driver.Engine, func() error, error) {
-	logging.Disable()
-	return opened(redisson.Open(raw))
-}
-
-// openRedlock opens several servers that vote.
-func openRedlock(raw string) (driver.Engine, func() error, error) {
-	logging.Disable()
-	return opened(redlock.Open(context.Background(), raw))
-}
-
 // OpenToExamine is Open for commands that only examine: it accepts servers of a majority that must not vote, such as
 // replicas. They do not vote then, either.
 func OpenToExamine(raw string) (driver.Engine, func() error, error) {
-	o, err := findOpener(raw, openers)
+	o, err := find(raw)
 	if err != nil {
 		return nil, nil, err
 	}
 	if !slices.Contains(o.schemes, "redlock") {
 		return o.open(raw)
 	}
-	logging.Disable()
-	return opened(redlock.OpenToExamine(raw))
-}
-
-// sqlitePath returns the file that sqlite:PATH or sqlite:///PATH names. It decodes nothing: the name is used as it was
-// typed.
-func sqlitePath(location string) (string, error) {
-	path := location
-	if after, found := strings.CutPrefix(location, "//"); found {
-		if !strings.HasPrefix(after, "/") {
-			return "", &URLError{Part: "location", Value: showable(location),
-				Allowed: "a path, as in sqlite:locks.db or sqlite:///var/lib/locks.db"}
-		}
-		path = after
-	}
-	if strings.Contains(path, "://") {
-		return "", &URLError{Part: "a URL behind sqlite:",
-			Allowed: "a path, as in sqlite:locks.db; or leave sqlite: away"}
-	}
-	if path == "" {
-		return "", &URLError{Part: "an empty path", Allowed: "the file to keep locks in, as in sqlite:locks.db"}
-	}
-	return path, nil
+	return examineRedlock(raw)
 }

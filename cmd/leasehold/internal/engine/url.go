@@ -33,6 +33,24 @@ func findOpener(raw string, known []engineOpener) (engineOpener, error) {
 	return known[at], nil
 }
 
+// find returns the opener of the URL's scheme, if this build has it.
+func find(raw string) (engineOpener, error) {
+	o, err := findOpener(raw, inBuild)
+	if err == nil {
+		return o, nil
+	}
+	if leftOut, known := findOpener(raw, openers); known == nil {
+		return engineOpener{}, &MissingError{Engine: leftOut.name(), Tag: leftOut.tag}
+	}
+	return engineOpener{}, err
+}
+
+// name returns the name of the engine.
+func (o engineOpener) name() string {
+	name, _, _ := strings.Cut(o.schemes[0], "+")
+	return name
+}
+
 // showable returns the text if no password can be part of it, and "" otherwise.
 func showable(text string) string {
 	if strings.Contains(text, "@") {

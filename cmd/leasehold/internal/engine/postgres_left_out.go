@@ -1,0 +1,5 @@
+//go:build no_postgres || no_servers
+
+package engine
+
+var openPostgres openFunc // this build has no engine postgres
