@@ -68,7 +68,7 @@ func (m *model) status() *line {
 		l.also(bad, "no answer for "+formatDuration(m.now.Sub(m.failingSince))+": "+errorLine(m.err))
 	case m.err != nil:
 		age := formatDuration(m.now.Sub(m.snapshotAt))
-		l.also(bad, "STALE: as of "+m.snapshotAt.Local().Format(time.RFC3339)+", "+age+" ago: "+errorLine(m.err))
+		l.also(bad, "STALE: as of "+age+" ago: "+errorLine(m.err))
 	case m.snapshot == nil:
 		l.also(plain, "polling for the first time")
 	case m.now.Sub(m.snapshotAt) < 100*time.Millisecond:
