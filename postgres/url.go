@@ -100,6 +100,7 @@ func parseURL(raw string) (*parsedURL, error) {
 		// pgx takes what follows the first one for a host, and asks a name server for it.
 		return nil, u.NotAllowed("a second @ before the host", "written as %40")
 	}
+	address = u.Scheme + address[len(u.Scheme):] // pgx does not know it in capitals
 	t := &parsedURL{migrate: true}
 	if err := urlSyntax.SetParameters(u, t); err != nil {
 		return nil, err

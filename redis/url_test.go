@@ -87,7 +87,6 @@ func TestBrokenURLs(t *testing.T) {
 		{"anna:geheim@host", noScheme, "", anyScheme},
 		{"anna:geheim@host://", noScheme, "", anyScheme},
 		{"redis:anna:geheim@host", noScheme, "", anyScheme},
-		{"Redis://anna:geheim@host", noScheme, "", anyScheme},
 		{"redis+://anna:geheim@host", "scheme", "redis+", "redis+sentinel:// or"},
 		{"mysql://anna:geheim@host/db", "scheme", "mysql", anyScheme},
 		{"redis://anna:ge#heim@host", "a # in it", "", "%23"},

@@ -5,7 +5,10 @@
 // cannot be anything else: if an @ is missing, a password may appear in another position.
 package engineurl
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Error says which part of a URL is not allowed. It never contains user names, passwords, hosts or
 // values of parameters, even if the URL is so broken that a password stands in place of something
@@ -24,12 +27,25 @@ type Error struct {
 
 // Error implements error.
 func (e *Error) Error() string {
-	s := "engine URL: " + e.Part
+	s := "engine URL: "
 	if e.Engine != "" {
-		s = e.Engine + " engine: URL: " + e.Part
+		s = e.Engine + " engine: URL: "
 	}
+	if e.Part == partParameter && e.isAboutValue() {
+		s += "the value of "
+	}
+	s += e.Part
 	if e.Value != "" {
 		s += fmt.Sprintf(" %q", e.Value)
 	}
 	return s + " is not allowed: it must be " + e.Allowed
+}
+
+// partParameter is the Part of an error about a parameter.
+const partParameter = "parameter"
+
+// isAboutValue reports whether another value of the parameter would be allowed.
+func (e *Error) isAboutValue() bool {
+	return !strings.HasPrefix(e.Allowed, oneOf) && !strings.HasPrefix(e.Allowed, "left out") &&
+		e.Allowed != "given once"
 }

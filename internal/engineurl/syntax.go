@@ -23,14 +23,16 @@ type Syntax[T any] struct {
 
 var plainScheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
-// Split splits a URL into its parts. Any error is an [*Error].
+// Split splits a URL into its parts. The case of its scheme does not matter. Any error is an [*Error].
 func (s *Syntax[T]) Split(raw string) (*URL, error) {
-	scheme, rest, found := strings.Cut(raw, "://")
+	given, rest, found := strings.Cut(raw, "://")
+	scheme := strings.ToLower(given)
+	known := slices.Contains(s.Schemes, scheme)
 	switch {
-	case !found || !plainScheme.MatchString(scheme): // what is there may be a password
+	case !found || !known && !plainScheme.MatchString(given): // what is there may be a password
 		allowed := "one that begins with " + schemeList(s.Schemes)
 		return nil, &Error{Part: "a value without a scheme", Allowed: allowed, Engine: s.Engine}
-	case !slices.Contains(s.Schemes, scheme):
+	case !known:
 		return nil, &Error{Part: "scheme", Value: scheme, Allowed: schemeList(s.Schemes), Engine: s.Engine}
 	}
 	u := &URL{Scheme: scheme, engine: s.Engine}

@@ -3,6 +3,7 @@ package engineurl_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -144,5 +145,33 @@ func TestUnknownParameters(t *testing.T) {
 	}
 	if err != nil || own != 2*time.Second || !slices.Equal(others, []string{"b=%20", "a", "b=%zz;"}) {
 		t.Errorf("%v, %s, %q", err, own, others)
+	}
+}
+
+// The case of a scheme does not matter. A name in capitals that is no scheme may be a password, and is not shown.
+func TestSchemesInCapitals(t *testing.T) {
+	t.Parallel()
+	u, err := grammar.Split("Test+MORE://Host")
+	if err != nil || u.Scheme != "test+more" || u.Hosts != "Host" {
+		t.Errorf("%+v, %v", u, err)
+	}
+	_, err = grammar.Split("GEHEIM://h")
+	if wrong, is := errors.AsType[*engineurl.Error](err); !is || wrong.Part != "a value without a scheme" ||
+		wrong.Value != "" {
+		t.Errorf("%v", err)
+	}
+	// What is wrong with a parameter is said of its value, unless no value would be right.
+	for raw, want := range map[string]string{
+		"test://h?word=c":   `the value of parameter "word" is not allowed: it must be a or b`,
+		"test://h?nosuch=c": `URL: parameter "nosuch" is not allowed: it must be one of`,
+		"test://h?text=c":   `URL: parameter "text" is not allowed: it must be left out`,
+	} {
+		u, err := grammar.Split(raw)
+		if err == nil {
+			err = grammar.SetParameters(u, new(settings))
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", raw, err)
+		}
 	}
 }

@@ -26,6 +26,7 @@ type URL struct {
 func SplitLocal(raw string) *URL {
 	u := &URL{suspect: strings.Contains(raw, "@")}
 	u.Scheme, u.Path, _ = strings.Cut(raw, ":")
+	u.Scheme = strings.ToLower(u.Scheme)
 	u.Path, u.query, _ = strings.Cut(u.Path, "?")
 	return u
 }
@@ -92,7 +93,7 @@ func (u *URL) NotAllowed(part, allowed string) error {
 
 // BadParameter returns the error for a parameter whose value is not allowed.
 func (u *URL) BadParameter(name, allowed string) error {
-	return &Error{Part: "parameter", Value: name, Allowed: allowed, Engine: u.engine}
+	return &Error{Part: partParameter, Value: name, Allowed: allowed, Engine: u.engine}
 }
 
 // Addresses reads the list of hosts with [Address]. It drops duplicates, so that a server that

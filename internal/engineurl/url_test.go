@@ -48,7 +48,6 @@ func TestSplit(t *testing.T) {
 		"":                                    {Part: "a value without a scheme"},
 		"geheim":                              {Part: "a value without a scheme"},
 		"anna:geheim@h":                       {Part: "a value without a scheme"},
-		"Test://anna:geheim@":                 {Part: "a value without a scheme"},
 		"toast://geheim":                      {Part: "scheme", Value: "toast"},
 	} {
 		u, err := grammar.Split(raw)

@@ -51,6 +51,7 @@ func HoldsPassword(text string) bool {
 // none.
 func WithoutPassword(raw string) (stripped string, had bool) {
 	name, rest, _ := strings.Cut(raw, ":")
+	name = strings.ToLower(name)
 	path, isFile := strings.CutPrefix(raw, "@")
 	switch {
 	case raw == "", isFile && !HoldsPassword("sqlite:"+path),

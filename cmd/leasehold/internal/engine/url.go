@@ -16,12 +16,13 @@ var scheme = regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
 
 // findOpener returns the opener of the URL's scheme.
 func findOpener(raw string, known []engineOpener) (engineOpener, error) {
-	name, rest, found := strings.Cut(raw, ":")
+	given, rest, found := strings.Cut(raw, ":")
+	name := strings.ToLower(given)
 	userInfo := strings.Contains(rest, "@") && !strings.HasPrefix(rest, "//")
 	at := slices.IndexFunc(known, func(o engineOpener) bool { return slices.Contains(o.schemes, name) })
 	allowed := strings.Join(urlForms(known), " or ")
 	switch {
-	case !found, at < 0 && (userInfo || !scheme.MatchString(name)):
+	case !found, at < 0 && (userInfo || !scheme.MatchString(given)):
 		// What looks like a scheme may be the user name of "user:password@host".
 		if found {
 			raw = ""
@@ -71,5 +72,6 @@ func urlForms(known []engineOpener) []string {
 // IsPostgres reports whether a URL is one of the engine postgres, which also reads the environment variables of its
 // client.
 func IsPostgres(raw string) bool {
-	return strings.HasPrefix(raw, "postgres://") || strings.HasPrefix(raw, "postgresql://")
+	scheme, _, _ := strings.Cut(raw, "://")
+	return strings.EqualFold(scheme, "postgres") || strings.EqualFold(scheme, "postgresql")
 }
