@@ -3,6 +3,7 @@ package redlock
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -20,6 +21,7 @@ import (
 //
 //	node_timeout    see WithNodeTimeout
 //	min_validity    see WithMinValidity
+//	few_nodes=on    accept one or two servers. A majority of two is both, so one that is down stops all
 //
 // All programs that share locks must name the servers by the same addresses.
 //
@@ -35,6 +37,9 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 		if err == nil && slices.Contains(t.hosts[:i], host) {
 			err = &SameServerError{host, host}
 		}
+	}
+	if err == nil {
+		err = t.checkNumber()
 	}
 	if err != nil {
 		return nil, errors.Join(err, closeAll(engines))
@@ -61,9 +66,23 @@ func (t *target) open() ([]*redis.Engine, error) {
 // URLError is the error of a URL, as in package redis.
 type URLError = engineurl.Error
 
+// checkNumber refuses one or two servers, unless the URL allows them.
+func (t *target) checkNumber() error {
+	why := "the majority of two is both, so one server that is down stops all"
+	switch {
+	case len(t.hosts) > 2 || t.few:
+		return nil
+	case len(t.hosts) == 1:
+		why = "one server is no majority of several, and redis:// does more with it"
+	}
+	return &URLError{Part: fmt.Sprintf("a list of fewer than three servers (%d)", len(t.hosts)), Engine: "redlock",
+		Allowed: "three or five independent servers: " + why + ". few_nodes=on allows it all the same"}
+}
+
 // target is what a URL names.
 type target struct {
 	config
+	few         bool // one or two servers are allowed
 	scheme      string
 	hosts, urls []string // by server
 	parameters  []string // those of the servers, as given
@@ -75,6 +94,7 @@ var urlSyntax = engineurl.Syntax[target]{
 	Parameters: []engineurl.Parameter[target]{
 		engineurl.Duration("node_timeout", option(WithNodeTimeout)),
 		engineurl.Duration("min_validity", option(WithMinValidity)),
+		engineurl.Switch("few_nodes", "on", func(t *target) { t.few = true }),
 	},
 	Unknown: func(t *target, parameter string) { t.parameters = append(t.parameters, parameter) },
 }
