@@ -17,6 +17,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
+	"github.com/leasehold-go/leasehold/driver"
 )
 
 // runFlags are the flags of run.
@@ -226,6 +227,19 @@ func (f *runFlags) limitKillAfter() error {
 			f.killAfter.String(), time.Duration(most).Truncate(time.Millisecond), time.Duration(f.ttl))
 	}
 	f.killAfter = min(f.killAfter, most)
+	return nil
+}
+
+// checkAbilities refuses flags that the engine cannot serve.
+func (f *runFlags) checkAbilities(can driver.Abilities) error {
+	switch {
+	case f.given("slots") && !can.Semaphores:
+		return exit.Errorf(exit.Usage, "--slots needs semaphores, which are not supported by this engine, %s: memory, "+
+			"sqlite, redis, redisson (without lock=fair), postgres, etcd and zookeeper have them", can.Name)
+	case f.shared && !can.Shared:
+		return exit.Errorf(exit.Usage, "--shared needs read-write locks, which are not supported by this engine, %s: "+
+			"memory, sqlite, redis, redisson with lock=readwrite, postgres, etcd and zookeeper have them", can.Name)
+	}
 	return nil
 }
 

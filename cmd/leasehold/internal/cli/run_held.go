@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -34,7 +35,7 @@ func (a *app) runHeld(j job) error {
 	if longest := a.abilities.MaxTTL; longest > 0 && !j.isSet("ttl") {
 		j.ttl = min(j.ttl, period(longest))
 	}
-	if err := j.limitKillAfter(); err != nil {
+	if err := cmp.Or(j.limitKillAfter(), j.checkAbilities(a.abilities)); err != nil {
 		s.closeSoon()
 		return err
 	}
