@@ -42,7 +42,7 @@ var tools = []string{
 var among = []string{
 	"internal/overdue", "internal/detach", "internal/engineurl", "internal/keyset", "internal/contended",
 	"internal/quorumnode", "internal/exposure", "internal/ownpath", "internal/paging", "internal/batch",
-	"internal/argument",
+	"internal/argument", "internal/peer",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines

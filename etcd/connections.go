@@ -10,6 +10,8 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
+
+	"github.com/leasehold-go/leasehold/internal/peer"
 )
 
 // connections holds the connections of the engine's own client, to find members that hang. A member that hangs keeps
@@ -17,6 +19,7 @@ import (
 // seconds, and until then requests would go to the member again and again.
 type connections struct {
 	ackDelay time.Duration // of the answers to a server's pings
+	checker  *peer.Checker // it finds out whether the members have TLS
 
 	mu  sync.Mutex
 	all map[*connection]struct{}
@@ -57,6 +60,9 @@ func (cs *connections) dial(ctx context.Context, address string) (net.Conn, erro
 		return nil, err
 	}
 	c := &connection{Conn: conn, pool: cs}
+	if cs.checker != nil {
+		c.Conn = cs.checker.Check(conn, address)
+	}
 	cs.mu.Lock()
 	defer cs.mu.Unlock()
 	if cs.all == nil {

@@ -74,6 +74,9 @@ func explain(err error) error {
 			return err
 		}
 	}
+	if wrong := mismatchIn(err.Error()); wrong != "" {
+		return fmt.Errorf("etcd: %w", &mismatchError{wrong, err})
+	}
 	switch {
 	case errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded):
 		return err

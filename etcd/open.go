@@ -73,7 +73,7 @@ func openWith(rawURL string, getenv func(string) string) (*Engine, error) {
 	if t.tls.On {
 		creds = credentials.NewTLS(tlsConfig)
 	}
-	cs := &connections{ackDelay: pingAckDelay}
+	cs := &connections{ackDelay: pingAckDelay, checker: newChecker(t.tls.On)}
 	dial := []grpc.DialOption{
 		grpc.WithContextDialer(cs.dial), grpc.WithConnectParams(connectParams(t.dialTimeout)),
 		grpc.WithStaticStreamWindowSize(windowSize), grpc.WithStaticConnWindowSize(windowSize),

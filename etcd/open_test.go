@@ -78,8 +78,8 @@ func TestTLS(t *testing.T) {
 	for url, says := range map[string]string{
 		good + "&server_name=other.test": "certificate is valid for etcd.test",
 		"etcds://" + s.Addr():            "check that the URL says etcds://",
-		"etcd://" + s.Addr():             "check that the URL says etcds://",
-		"etcds://" + plain.Addr():        "check that the URL says etcds://",
+		"etcd://" + s.Addr():             "etcd: this server speaks TLS: use etcds://" + s.Addr(),
+		"etcds://" + plain.Addr():        "etcd: this server does not speak TLS: use etcd://" + plain.Addr(),
 	} {
 		if err := refusedTake(t, url, says); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, which does not say %q", url, err, says)

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -117,10 +118,17 @@ func explainConnect(failed *pgconn.ConnectError) error {
 	case ok && fixes[answered.Code] != "":
 		return driver.Permanent(fmt.Errorf("%w: %s", err, fixes[answered.Code]))
 	}
+	if other, is := errors.AsType[*otherServerError](failed); is {
+		return driver.NoEffect(fmt.Errorf("postgres: %w", other))
+	}
 	for sign, fix := range untrustedFixes {
 		if strings.Contains(failed.Error(), sign) {
 			return driver.NoEffect(fmt.Errorf("%w: %s", err, fix))
 		}
+	}
+	if errors.Is(failed, context.DeadlineExceeded) {
+		err = fmt.Errorf("%w: find out whether a PostgreSQL server listens at this host and port, and whether it hangs",
+			err)
 	}
 	return driver.NoEffect(err)
 }

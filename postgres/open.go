@@ -35,7 +35,7 @@ import (
 // PGPASSWORD, PGPASSFILE and so on), as in pgx. Files of passwords, services and certificates that other users could
 // write or replace are refused.
 //
-// A server that does not answer is given up after connect_timeout, which is 3 s by default, and Open as a whole after
+// A server that does not answer is given up after connect_timeout, which is 2.5 s by default, and Open as a whole after
 // 10 s unless ctx has a deadline.
 //
 // A URL that is not allowed is a [*URLError]. Other errors are marked as those of an engine. They are marked with
@@ -49,6 +49,7 @@ func Open(ctx context.Context, rawURL string) (*Engine, error) {
 	if t.pool.ConnConfig.RuntimeParams["application_name"] == "" {
 		t.pool.ConnConfig.RuntimeParams["application_name"] = "leasehold"
 	}
+	checkServers(t.pool.ConnConfig)
 	ctx, cancel := withOpenTimeout(ctx)
 	defer cancel()
 	pool, err := pgxpool.NewWithConfig(ctx, t.pool)
@@ -72,7 +73,7 @@ const (
 	openTimeout = 10 * time.Second
 	// connectTimeout is how long a connection may take to be made, unless the URL or the environment says otherwise.
 	// Within the usual limit of a request, it leaves time for another host.
-	connectTimeout = 3 * time.Second
+	connectTimeout = 2500 * time.Millisecond
 )
 
 // errOpenTimeout is the cause of a context that openTimeout has ended.

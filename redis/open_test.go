@@ -198,8 +198,8 @@ func TestOpenChecksCertificates(t *testing.T) {
 		raw + "?ca=" + other.file("ca.pem") + a.identity(): "unknown authority",
 		raw + a.parameters() + "&server_name=example.org":  "example.org",
 		raw + "?ca=" + a.file("ca.pem"):                    "tls: ", // the server wants a certificate of the client
-		"redis://:geheim@127.0.0.1:" + port:                "",
-		"rediss://:geheim@" + s.Addr() + a.parameters():    "TLS with " + s.Addr(),
+		"redis://:geheim@127.0.0.1:" + port:                "this server speaks TLS: use rediss://127.0.0.1:" + port,
+		"rediss://:geheim@" + s.Addr() + a.parameters():    "does not speak TLS: use redis://" + s.Addr(),
 		raw + "?ca=" + a.file("ca.pem") + other.identity(): "tls: ",
 	} {
 		err := openAndTake(t, raw, noEnvironment)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net"
 	"strings"
@@ -88,6 +89,9 @@ func newConnection(c *client, raw net.Conn, handshake time.Duration) *connection
 func (cn *connection) Read(b []byte) (int, error) {
 	n, err := cn.in.Read(b)
 	if n == 0 {
+		if wrong, is := errors.AsType[mismatchError](err); is {
+			cn.client.noteUnreachable(wrong) // the library drops it
+		}
 		return n, err
 	}
 	_ = cn.sent.Load()

@@ -2,7 +2,6 @@ package zookeeper
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net/url"
 	"os"
@@ -51,9 +50,7 @@ func openURL(ctx context.Context, raw string, getenv func(string) string) (*Engi
 	if err != nil {
 		return nil, err
 	}
-	if config != nil {
-		c.dialer = (&tls.Dialer{Config: config}).DialContext
-	}
+	c.dialer = checkedDialer(config)
 	return open(ctx, c)
 }
 

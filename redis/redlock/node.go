@@ -11,6 +11,7 @@ import (
 	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/internal/quorumnode"
 	"github.com/leasehold-go/leasehold/redis"
+	"github.com/leasehold-go/leasehold/redis/internal/redisurl"
 	"github.com/leasehold-go/leasehold/redis/internal/unsent"
 )
 
@@ -111,7 +112,7 @@ func (n *node) initNode(ctx context.Context) error {
 	s, err := n.Server(ctx)
 	switch {
 	case err != nil:
-		return err
+		return withOwnScheme(err)
 	case s.Replica:
 		return driver.Permanent(&NotIndependentError{n.name, "a replica"})
 	case s.Cluster:
@@ -188,4 +189,27 @@ func (s *nodeSet) initAll(ctx context.Context, nodes []*node, grace time.Duratio
 		refused = append(refused, other)
 	}
 	return errors.Join(refused...)
+}
+
+// List implements driver.Engine.
+func (n *node) List(ctx context.Context, q driver.Query) ([]driver.Status, error) {
+	page, err := n.Engine.List(ctx, q)
+	return page, withOwnScheme(err)
+}
+
+// Walk implements driver.Operator.
+func (n *node) Walk(ctx context.Context, q driver.Query, visit func([]driver.Status) bool) error {
+	return withOwnScheme(n.Engine.Walk(ctx, q, visit))
+}
+
+// withOwnScheme returns the error of a server that does not fit the URL, with the scheme of redlock instead of that of
+// one server. It returns any other error as it is.
+func withOwnScheme(err error) error {
+	wrong, is := errors.AsType[*redisurl.MismatchError](err)
+	if !is {
+		return err
+	}
+	own := *wrong
+	own.Scheme = "redlock"
+	return driver.NoEffect(&own)
 }

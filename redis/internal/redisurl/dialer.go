@@ -3,11 +3,11 @@ package redisurl
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"fmt"
 	"net"
 	"slices"
 	"time"
+
+	"github.com/leasehold-go/leasehold/internal/peer"
 )
 
 // DialFunc dials, as the client wants it.
@@ -21,18 +21,29 @@ func (t *Target) dialer(life context.Context, config *tls.Config) DialFunc {
 		// A connection that only receives messages also notices within half a minute that its server has vanished.
 		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3},
 	}
-	dial := d.DialContext
-	if config != nil {
-		dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, network, address)
+	if t.shape == unixSocket {
+		return d.DialContext
+	}
+	checker := t.newChecker()
+	dialAs := func(ctx context.Context, network, address string, isSentinel bool) (net.Conn, error) {
+		ctx, cancel := context.WithTimeout(ctx, t.dialTimeout)
+		defer cancel()
+		conn, err := d.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		conn = checker.Check(conn, address)
+		if config != nil {
+			secure, err := peer.Handshake(ctx, conn, address, config)
 			if err != nil {
-				if op, dialed := errors.AsType[*net.OpError](err); !dialed || op.Op != "dial" {
-					err = fmt.Errorf("TLS with %s: %w", address, err)
-				}
 				return nil, err
 			}
-			return alertConn{conn.(*tls.Conn)}, nil
+			conn = alertConn{secure}
 		}
+		return t.checkRole(conn, address, isSentinel), nil
+	}
+	dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+		return dialAs(ctx, network, address, false)
 	}
 	if t.shape != behindSentinels {
 		return dial
@@ -44,7 +55,7 @@ func (t *Target) dialer(life context.Context, config *tls.Config) DialFunc {
 		ctx, cancel := context.WithTimeout(ctx, sentinelTimeout)
 		defer cancel()
 		defer context.AfterFunc(life, cancel)()
-		conn, err := dial(ctx, network, address)
+		conn, err := dialAs(ctx, network, address, true)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,8 @@ func (s *Syntax[T]) Parse(raw string, getenv func(string) string, t *T) error {
 	}
 	target := s.Target(t)
 	*target = Target{
-		engine: s.Engine, shape: shapeOf(u.Scheme), dialTimeout: defaultDialTimeout, timeout: defaultTimeout,
+		engine: s.Engine, scheme: s.Scheme, shape: shapeOf(u.Scheme),
+		dialTimeout: defaultDialTimeout, timeout: defaultTimeout,
 	}
 	if err := target.setHosts(u, s.Scheme); err != nil {
 		return err

@@ -28,6 +28,7 @@ func shapeOf(scheme string) shape {
 // Target is where a URL leads, and with which settings. It holds passwords and must not be printed.
 type Target struct {
 	engine    string // for errors
+	scheme    string // of a single server without TLS, for errors
 	shape     shape
 	addresses []string // host:port, always with a port; or the path of the socket
 	master    string   // the name under which Sentinels know the master
