@@ -197,7 +197,7 @@ func TestTheScreenLivesAndEnds(t *testing.T) {
 		}
 		p.mood.Store(failing)
 		time.Sleep(3 * time.Second)
-		if text := tty.written(); !strings.Contains(text, "STALE") || !strings.Contains(text, "out of o") {
+		if text := tty.written(); !strings.Contains(text, "STALE") || !strings.Contains(text, "out of order") {
 			t.Errorf("it does not tell that the engine fails: %q", text)
 		}
 		p.mood.Store(hanging)
