@@ -58,7 +58,7 @@ func newReader(t *testing.T) *reader {
 	t.Helper()
 	home := t.TempDir()
 	r := &reader{page: t, home: home, work: filepath.Join(home, "work")}
-	for _, folder := range append([]string{"/bin", "/work"}, folders...) {
+	for _, folder := range append([]string{"/bin", "/work/bin"}, folders...) {
 		if err := os.MkdirAll(home+folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +72,8 @@ func newReader(t *testing.T) *reader {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"leasehold": bin + "/leasehold", "deploy": absolute(t, top+"/deploy")} {
+	links := map[string]string{"bin/leasehold": bin + "/leasehold", "deploy": absolute(t, top+"/deploy")}
+	for name, target := range links {
 		if err := os.Symlink(target, filepath.Join(r.work, name)); err != nil {
 			t.Fatal(err)
 		}
