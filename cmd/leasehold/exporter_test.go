@@ -113,10 +113,12 @@ func TestExporterOnRedis(t *testing.T) {
 	m.hold("-s", "b")
 	m.hold("-s", "b")
 	m.hold("--slots", "2", "c")
+	m.hold("--label", "cron jobs", "d")
 	m.start("run", "a", "--", "true")
 	s := m.export()
 	s.awaitMetrics("leasehold_up 1",
 		`leasehold_locks_held{kind="lock",resource="default"} 3`,
+		`leasehold_locks_held{kind="lock",resource="cron jobs"} 1`,
 		`leasehold_locks_held{kind="semaphore",resource="default"} 1`,
 		`leasehold_waiters{kind="lock"} 1`,
 		`leasehold_leaks{sort="endless_lease"} 0`,

@@ -301,7 +301,7 @@ func TestWaitingOnATerminal(t *testing.T) {
 	quiet := m.on(m.command("run", "--quiet", "a", "--", "echo", "quiet has it"))
 	waiter := m.on(m.command("run", "a", "--", "echo", "waiter has it"))
 	said := waiter.see("waiting for")
-	want := regexp.MustCompile(`^leasehold: waiting for "a": held by [^ ]+@[^ ]+:\d+ sh deploys for [\d.]+m?s; `)
+	want := regexp.MustCompile(`^leasehold: waiting for "a": held for [\d.]+m?s by [^ ]+@[^ ]+:\d+ sh deploys; `)
 	if !want.MatchString(said) {
 		t.Errorf("it says %q, want %s", said, want)
 	}

@@ -47,6 +47,8 @@ func TestParse(t *testing.T) {
 		"h:4194304 p order":        {Host: "h", PID: 4194304, Program: "p", Label: "order"},
 		"h:1 p big orders of  two": {Host: "h", PID: 1, Program: "p", Label: "big orders of  two"},
 		"h:1 p  a":                 {Host: "h", PID: 1, Program: "p", Label: " a"},
+		"anna@h:1 p":               {User: "anna", Host: "h", PID: 1, Program: "p"},
+		"anna@corp@h:1 p a b":      {User: "anna@corp", Host: "h", PID: 1, Program: "p", Label: "a b"},
 		"h:1 p a\nb":               {Host: "h", PID: 1, Program: "p", Label: "a\nb"},
 	} {
 		if got, ok := Parse(text); !ok || got != want || got.String() != text {
@@ -57,11 +59,21 @@ func TestParse(t *testing.T) {
 		"", " ", ":", "a", "a b", "host:1", "host:1 ", "host:1  p", ":1 p", "h: p", "h:0 p", "h:-1 p", "h:+1 p",
 		"h:01 p", "h:1x p", "h:1.5 p",
 		"h:99999999999999999999 p", "h:1 p ", "host-a:1\tbilling", "h 1:1 p", "billing-3", "node 7",
-		"\xff", "::", "h:１ p",
+		"\xff", "::", "h:１ p", "@h:1 p", "anna@:1 p",
 	} {
 		if got, ok := Parse(text); ok || got != (Process{}) {
 			t.Errorf("%q is taken for %+v, %v", text, got, ok)
 		}
+	}
+}
+
+// The program of a job is shown without its folder, and nothing of it can be mistaken for another part.
+func TestTextOfAJob(t *testing.T) {
+	t.Parallel()
+	p := OfJob("an na", "/usr/bin/my job", "nightly")
+	if back, ok := Parse(p.String()); !ok || back != p || p.User != "an_na" || p.Program != "my_job" ||
+		p.Host != Current().Host || p.PID != Current().PID {
+		t.Errorf("%q is read as %+v, %v", p, back, ok)
 	}
 }
 

@@ -139,10 +139,11 @@ func (r *waitReport) ask(ctx context.Context) (text, holders string) {
 }
 
 func describeHolders(all []admin.Holder) string {
-	text := "held by " + quote.Text(all[0].Holder)
+	text := "held by "
 	if all[0].Age >= 0 {
-		text += " for " + formatAge(all[0].Age)
+		text = "held for " + formatAge(all[0].Age) + " by "
 	}
+	text += quote.Text(all[0].Holder)
 	switch more := len(all) - 1; more {
 	case 0:
 		return text
