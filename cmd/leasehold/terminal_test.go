@@ -299,6 +299,7 @@ func TestWaitingOnATerminal(t *testing.T) {
 	holder := m.start("run", "--label", "deploys", "a", "--", "sh", "-c", "echo holds; read x")
 	holder.line()
 	quiet := m.on(m.command("run", "--quiet", "a", "--", "echo", "quiet has it"))
+	m.until("it waits", func() bool { return strings.Contains(m.do("ls", "-o", "json").out, `"waiting":1`) })
 	waiter := m.on(m.command("run", "a", "--", "echo", "waiter has it"))
 	said := waiter.see("waiting for")
 	want := regexp.MustCompile(`^leasehold: waiting for "a": held for [\d.]+m?s by [^ ]+@[^ ]+:\d+ sh deploys; `)
