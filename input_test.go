@@ -262,6 +262,9 @@ func TestANilEngine(t *testing.T) {
 				for _, out := range call(in) {
 					switch value := out.Interface().(type) {
 					case error:
+						if out.Kind() != reflect.Interface {
+							continue // a result that happens to be an error, too, as that of admin.Client.GrantsClosed
+						}
 						calls++
 						expectRefusal(t, value, "engine", "nil")
 					default:
