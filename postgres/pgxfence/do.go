@@ -67,8 +67,11 @@ func Do(ctx context.Context, db Beginner, m fence.Mark, token uint64, fn func(tx
 	if err := fn(g); err != nil {
 		return err
 	}
-	if ctx.Err() != nil { // the commit has not been sent, so the outcome is known
+	switch { // the commit has not been sent, so the outcome is known
+	case ctx.Err() != nil:
 		return fmt.Errorf("fence: before the commit: %w", context.Cause(ctx))
+	case g.failed != nil: // fn has ignored the error
+		return g.failed
 	}
 	open = false
 	return commitError(tx.Commit(ctx))

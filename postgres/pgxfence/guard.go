@@ -17,8 +17,9 @@ import (
 // Do not roll back to a savepoint that was made before the mark was raised, because that lowers the mark again. Do not
 // end the transaction with a statement (COMMIT, ROLLBACK).
 type Guard struct {
-	tx    pgx.Tx
-	token uint64
+	tx     pgx.Tx
+	token  uint64
+	failed error // of the first mark that could not be raised
 }
 
 // Raise raises the mark to the token in the caller's transaction, and returns a guard for reading and writing in it, as
@@ -40,9 +41,18 @@ func (g *Guard) Token() uint64 { return g.token }
 // Raise raises one more mark in the same transaction, for work under several locks, each of which has a token of its
 // own. Always raise several marks in the same order, for example that of their names. Otherwise two transactions will
 // wait for each other until the database fails one of them. Read what a mark protects only after raising it. The errors
-// are those of the function [Raise].
+// are those of the function [Raise]. An error rolls the transaction back, so that nothing is written without the mark:
+// all that follows fails with [pgx.ErrTxClosed], and [Do] returns the error, even if the caller ignores it.
 func (g *Guard) Raise(ctx context.Context, m fence.Mark, token uint64) error {
-	return fence.RaiseOver(ctx, statements{g.tx}, m, token)
+	if g.failed != nil {
+		return g.failed
+	}
+	if err := fence.RaiseOver(ctx, statements{g.tx}, m, token); err != nil {
+		g.failed = err
+		rollBack(ctx, g.tx)
+		return err
+	}
+	return nil
 }
 
 // Exec runs Exec of the transaction.

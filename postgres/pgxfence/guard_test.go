@@ -144,3 +144,35 @@ func TestBadInput(t *testing.T) {
 		t.Errorf("no transaction: %v", err)
 	}
 }
+
+// Who is late for the second of two marks writes nothing, even if the error is ignored.
+func TestALateHolderOfASecondMarkIsRefused(t *testing.T) {
+	t.Parallel()
+	pool := newStock(t)
+	ctx := t.Context()
+	second := marks.Mark("second")
+	if err := (pgxfence.Marks{DB: pool, Table: marks}).Raise(ctx, "second", 42); err != nil {
+		t.Fatal(err)
+	}
+	ignoringErrors := func(g *pgxfence.Guard) error {
+		_ = g.Raise(ctx, second, 41)
+		_ = g.Raise(ctx, marks.Mark("third"), 41)
+		_, _ = g.Exec(ctx, "UPDATE stock SET units = 0 WHERE id = 7")
+		return nil
+	}
+	if err := pgxfence.Do(ctx, pool, marks.Mark("first"), 41, ignoringErrors); !errors.Is(err, fence.ErrStale) {
+		t.Errorf("Do returned %v", err)
+	}
+	tx := begin(t, pool)
+	g, err := pgxfence.Raise(ctx, tx, marks.Mark("first"), 41)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = ignoringErrors(g)
+	if err := tx.Commit(ctx); !errors.Is(err, pgx.ErrTxClosed) {
+		t.Errorf("the commit returned %v", err)
+	}
+	if left := units(t, pool); left != 10 {
+		t.Errorf("%d are left, want 10", left)
+	}
+}
