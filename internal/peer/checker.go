@@ -3,6 +3,7 @@ package peer
 import (
 	"context"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -22,11 +23,11 @@ type server struct {
 	answers atomic.Bool // it has answered as it should, so it is never asked again
 
 	mu      sync.Mutex // held while it is asked
-	kind    Kind       // its last answer
+	kinds   []Kind     // its last answers
 	askedAt time.Time
 }
 
-// NewChecker returns a checker. explain returns why a server of a kind does not fit, or nil if it does.
+// NewChecker returns a checker. explain returns why a server of a kind does not fit, or nil if it may fit.
 func NewChecker(explain func(k Kind, address string) error) *Checker {
 	return &Checker{explain: explain, servers: map[string]*server{}}
 }
@@ -66,14 +67,14 @@ func (c *Checker) server(address string) *server {
 }
 
 // identify asks the server what it is, unless it was asked a short while ago.
-func (s *server) identify(address string) Kind {
+func (s *server) identify(address string) []Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.answers.Load() && time.Since(s.askedAt) >= askAgainAfter {
-		s.kind = Identify(context.Background(), address)
+		s.kinds = Identify(context.Background(), address)
 		s.askedAt = time.Now()
 	}
-	return s.kind
+	return s.kinds
 }
 
 // checkedConn is a connection on which nothing has been answered yet.
@@ -116,20 +117,27 @@ func (w *checkedConn) Read(b []byte) (int, error) {
 
 // ask asks the server what it is, and closes the connection if it does not fit.
 func (w *checkedConn) ask() {
-	if w.explain(w.server.identify(w.address)) != nil {
+	if w.explain(w.server.identify(w.address)...) != nil {
 		_ = w.Conn.Close()
 	}
 }
 
-// explain notes and returns why a server of a kind does not fit, or returns nil.
-func (w *checkedConn) explain(k Kind) error {
-	if k == Unknown {
-		return nil
+// explain notes and returns why a server of these kinds does not fit, or returns nil. One kind that fits is enough.
+func (w *checkedConn) explain(kinds ...Kind) (why error) {
+	for _, k := range slices.Backward(kinds) {
+		if k == Unknown {
+			return nil
+		}
+		if why = w.check(k, w.address); why == nil {
+			return nil
+		}
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.why = w.check(k, w.address)
-	return w.why
+	if why != nil {
+		w.why = why
+	}
+	return why
 }
 
 // Mismatch returns why the server does not fit, or nil.

@@ -10,6 +10,8 @@ import (
 	"errors"
 	"io"
 	"net"
+	"regexp"
+	"slices"
 	"time"
 )
 
@@ -25,12 +27,16 @@ const (
 	ZooKeeper
 )
 
-// identifyLimit is how long Identify may take.
-const identifyLimit = time.Second
+const (
+	// identifyLimit is how long Identify may take.
+	identifyLimit = time.Second
+	// secondKindLimit is how long it goes on after the first kind.
+	secondKindLimit = 500 * time.Millisecond
+)
 
 // Identify asks what listens at an address, over connections of its own. It sends nothing that is secret, and changes
-// nothing there.
-func Identify(ctx context.Context, address string) Kind {
+// nothing there. There are several kinds if a server has TLS and clear text on one port, as etcd and ZooKeeper may.
+func Identify(ctx context.Context, address string) (kinds []Kind) {
 	ctx, cancel := context.WithTimeout(ctx, identifyLimit)
 	defer cancel()
 	asks := []func(context.Context, net.Conn) Kind{
@@ -52,12 +58,21 @@ func Identify(ctx context.Context, address string) Kind {
 			found <- ask(ctx, conn)
 		}()
 	}
+	var enough <-chan time.Time
 	for range asks {
-		if k := <-found; k != Unknown {
-			return k
+		select {
+		case k := <-found:
+			if k == Unknown || slices.Contains(kinds, k) {
+				continue
+			}
+			if kinds = append(kinds, k); enough == nil {
+				enough = time.After(secondKindLimit)
+			}
+		case <-enough:
+			return kinds
 		}
 	}
-	return Unknown
+	return kinds
 }
 
 // shakeHands begins a TLS connection. It trusts anybody, and sends nothing over it.
@@ -75,18 +90,20 @@ func answerTo(conn net.Conn, request string) Kind {
 	if _, err := io.WriteString(conn, request); err != nil {
 		return Unknown
 	}
-	answer := make([]byte, 256)
+	answer := make([]byte, 512)
 	n, _ := io.ReadAtLeast(conn, answer, len("HTTP/")) // what has come is enough
 	return classify(answer[:n])
 }
+
+var saysHTTPS = regexp.MustCompile("HTTPS (server|port)")
 
 // classify tells a server by the first bytes that it has sent.
 func classify(answer []byte) Kind {
 	switch {
 	case len(answer) > 1 && (answer[0] == 0x15 || answer[0] == 0x16) && answer[1] == 3:
 		return TLS // an alert, or its part of a handshake
-	case bytes.HasPrefix(answer, []byte("HTTP/")) && bytes.Contains(answer, []byte("HTTPS server")):
-		return TLS // what servers in Go say, in clear, to a client without TLS
+	case bytes.HasPrefix(answer, []byte("HTTP/")) && saysHTTPS.Match(answer):
+		return TLS // what servers in Go, and nginx, say in clear to a client without TLS
 	case bytes.HasPrefix(answer, []byte("HTTP/")):
 		return HTTP
 	case bytes.HasPrefix(answer, []byte("-ERR ")), bytes.HasPrefix(answer, []byte("-NOAUTH ")),

@@ -1,6 +1,7 @@
 package peer_test
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -73,15 +75,21 @@ func TestIdentify(t *testing.T) {
 		"Redis":                 {at(answering("GET / ", "-ERR wrong number of arguments\r\n")), peer.Redis},
 		"Redis with a password": {at(answering("GET / ", "-NOAUTH Authentication required.\r\n")), peer.Redis},
 		"ZooKeeper":             {at(answering("srvr", "Zookeeper version: 3.8.0\n")), peer.ZooKeeper},
-		"something else":        {at(answering("GET / ", "220 mail\r\n")), peer.Unknown},
-		"silent":                {at(silent), peer.Unknown},
-		"closing":               {at(closing), peer.Unknown},
-		"nothing":               {"127.0.0.1:1", peer.Unknown},
+		"TLS, says nginx": {at(answering("GET / ", "HTTP/1.1 400 \r\n\r\n<title>400 The plain HTTP request was "+
+			"sent to HTTPS port</title>")), peer.TLS},
+		"something else": {at(answering("GET / ", "220 mail\r\n")), peer.Unknown},
+		"silent":         {at(silent), peer.Unknown},
+		"closing":        {at(closing), peer.Unknown},
+		"nothing":        {"127.0.0.1:1", peer.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if got := peer.Identify(t.Context(), c.address); got != c.want {
-				t.Errorf("it is %d, want %d", got, c.want)
+			want := []peer.Kind{c.want}
+			if c.want == peer.Unknown {
+				want = nil
+			}
+			if got := peer.Identify(t.Context(), c.address); !slices.Equal(got, want) {
+				t.Errorf("it is %d, want %d", got, want)
 			}
 		})
 	}
@@ -171,6 +179,42 @@ func TestAServerThatIsNotKnown(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 }
+
+// A server with TLS and clear text on one port fits either client, even if it is too slow to answer at once.
+func TestAServerWithTLSAndClearText(t *testing.T) {
+	t.Parallel()
+	secure := web(true)
+	t.Cleanup(secure.Close)
+	address, _ := listen(t, func(conn net.Conn) {
+		defer conn.Close() // before it has answered what is no question of ours
+		got := make([]byte, 4)
+		if _, err := io.ReadFull(conn, got); err != nil {
+			return
+		}
+		switch {
+		case string(got) == "srvr":
+			_, _ = io.WriteString(conn, "Zookeeper version: 3.9.5\n")
+		case got[0] == 0x16:
+			_ = tls.Server(readFirst{io.MultiReader(bytes.NewReader(got), conn), conn}, secure.TLS).Handshake()
+		}
+	})
+	for _, wrong := range []peer.Kind{peer.TLS, peer.ZooKeeper} {
+		conn := dial(t, refusing(wrong), address)
+		_, _ = io.WriteString(conn, "hello")
+		if _, err := conn.Read(make([]byte, 1)); err == nil || errors.Is(err, errWrong) {
+			t.Errorf("with a kind of %d that is wrong: %v", wrong, err)
+		}
+	}
+}
+
+// readFirst is a connection of which some bytes have been read.
+type readFirst struct {
+	io.Reader
+	net.Conn
+}
+
+// Read reads them again, and then the others.
+func (c readFirst) Read(b []byte) (int, error) { return c.Reader.Read(b) }
 
 func TestHandshake(t *testing.T) {
 	t.Parallel()
