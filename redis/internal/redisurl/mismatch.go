@@ -91,24 +91,28 @@ func (c *roleConn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)
 	if len(c.first) < maxFirst && n > 0 {
 		c.first = append(c.first, b[:min(n, maxFirst-len(c.first))]...)
-		if c.why = c.mismatch(); c.why != nil {
+		if c.why = c.mismatch(b[:n]); c.why != nil {
 			return 0, c.why
 		}
 	}
 	return n, err
 }
 
-// mismatch returns why the server does not fit, as far as its first replies say so.
-func (c *roleConn) mismatch() error {
+// mismatch returns why the server does not fit, as far as its first replies say so. Names and holder texts in them may
+// have the same words: what counts is the mode that comes first, in the reply to HELLO, and an error that begins what
+// was just read.
+func (c *roleConn) mismatch(read []byte) error {
 	secure := c.target.tls.On
-	said := func(text string) bool { return bytes.Contains(c.first, []byte(text)) }
+	_, mode, _ := bytes.Cut(c.first, []byte("mode\r\n$"))
+	is := func(text string) bool { return bytes.HasPrefix(mode, []byte(text)) }
+	fails := func(text string) bool { return bytes.HasPrefix(read, []byte("-ERR "+text)) }
 	switch {
-	case c.isSentinel && (said("unknown command 'sentinel'") || said("unknown command 'SENTINEL'") ||
-		said("mode\r\n$10\r\nstandalone") || said("mode\r\n$7\r\ncluster")):
+	case c.isSentinel && (fails("unknown command 'sentinel'") || fails("unknown command 'SENTINEL'") ||
+		is("10\r\nstandalone") || is("7\r\ncluster")):
 		return c.target.mismatch("this server is no Sentinel", c.address, secure, oneServer)
-	case !c.isSentinel && said("mode\r\n$8\r\nsentinel"):
+	case !c.isSentinel && is("8\r\nsentinel"):
 		return c.target.mismatch("this server is a Sentinel", c.address, secure, behindSentinels)
-	case said("-ERR This instance has cluster support disabled"):
+	case fails("This instance has cluster support disabled"):
 		return c.target.mismatch("this server is not part of a Cluster", c.address, secure, oneServer)
 	}
 	return nil
