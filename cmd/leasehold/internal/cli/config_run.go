@@ -61,9 +61,9 @@ func (f *runFlags) applyConfig(flags *pflag.FlagSet, files config.Files) error {
 	return nil
 }
 
-// isOverridden reports whether another flag that is given contradicts what a config file says of this one.
+// isOverridden reports whether another flag that is set contradicts what a config file says of this one.
 func (f *runFlags) isOverridden(flag string) bool {
-	return flag == "quiet" && f.given("verbose") || flag == "wait" && f.given("nonblock")
+	return flag == "quiet" && f.verbose || flag == "wait" && f.nonblock
 }
 
 // setFromFile sets a flag to the value that a file has, or says what is wrong with that. It does not quote the value,

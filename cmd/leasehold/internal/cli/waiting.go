@@ -24,12 +24,28 @@ const (
 	waitReportInterval = 5 * time.Second
 	// waitReportTimeout limits the request.
 	waitReportTimeout = 2 * time.Second
+	// sayLimit is how long a run that holds or wants a lock waits until a message is written.
+	sayLimit = time.Second
 )
 
 // detail says something that --verbose asks for.
 func (a *app) detail(j job, format string, args ...any) {
 	if j.verbose {
+		a.saySoon(format, args...)
+	}
+}
+
+// saySoon says something, and goes on if standard error is blocked: CMD must not wait for that while others wait for
+// the lock.
+func (a *app) saySoon(format string, args ...any) {
+	said := make(chan struct{})
+	go func() {
+		defer close(said)
 		a.say(format, args...)
+	}()
+	select {
+	case <-said:
+	case <-time.After(sayLimit):
 	}
 }
 
@@ -40,7 +56,7 @@ func (a *app) leaseEvents(j job) *leaseEvents {
 			closed, isClosed := errors.AsType[*leasehold.GrantsClosedError](reason)
 			switch {
 			case isClosed && !j.quiet:
-				a.say("waiting for %q: %s", j.name, closed)
+				a.saySoon("waiting for %q: %s", j.name, closed)
 			case !isClosed: // how the nodes of a majority have answered
 				a.detail(j, "waiting for %q: %s", j.name, reason)
 			}

@@ -86,7 +86,7 @@ func readText(path string, system bool) ([]byte, error) {
 		return nil, unreadable(path, err)
 	case !info.Mode().IsRegular():
 		return nil, &Error{File: path,
-			Text: "is no regular file: put " + example + " into a file there, or say --engine"}
+			Text: "is no regular file: put " + example + " into a file there, or remove it"}
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFileSize+1))
 	switch {
@@ -112,7 +112,7 @@ func checkWriters(path string, system bool) error {
 	case !is:
 		return unreadable(path, err)
 	}
-	fix := fault.Fix() + ", or say --engine"
+	fix := fault.Fix() + ", or remove the file"
 	if system {
 		fix = "it and its folders must belong to root, and nobody else may write them"
 	}
