@@ -132,7 +132,8 @@ func TestHalfOpenSubscription(t *testing.T) {
 	}
 }
 
-// passesOverAWaiterWithoutMessages reports false if that waiter has polled right after the release, and so has the lock.
+// passesOverAWaiterWithoutMessages reports false if that waiter has polled right after the release, and so has the
+// lock.
 func passesOverAWaiterWithoutMessages(t *testing.T) bool {
 	t.Helper()
 	pw := newProxiedWaiter(t, time.Minute)
