@@ -129,6 +129,17 @@ func checkName(name string) error {
 	return nil
 }
 
+// newKey returns the key of a name of some kind, or an error if either is not allowed.
+func newKey(kind driver.Kind, name string) (driver.Key, error) {
+	if err := checkName(name); err != nil {
+		return driver.Key{}, err
+	}
+	if kind < driver.Lock || kind > driver.Latch {
+		return driver.Key{}, newValueError("kind", kind, "driver.Lock, driver.Semaphore or driver.Latch")
+	}
+	return driver.Key{Kind: kind, Name: name}, nil
+}
+
 // call is one call of a method, as its error shows it.
 type call struct {
 	op  string

@@ -20,13 +20,10 @@ func (c *Client) GrantsClosed(
 	}
 	var key driver.Key
 	if name != "" {
-		if err := checkName(name); err != nil {
+		var err error
+		if key, err = newKey(kind, name); err != nil {
 			return nil, err
 		}
-		if kind < driver.Lock || kind > driver.Latch {
-			return nil, newValueError("kind", kind, "driver.Lock, driver.Semaphore or driver.Latch")
-		}
-		key = driver.Key{Kind: kind, Name: name}
 	}
 	closed, err := send(ctx, c, call{"grants closed", key},
 		func(ctx context.Context) (*driver.GrantsClosedError, error) { return c.operator.GrantsClosed(ctx, key) })

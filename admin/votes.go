@@ -19,12 +19,10 @@ func (c *Client) Votes(ctx context.Context, kind driver.Kind, name string) ([]Vo
 	if c.err != nil {
 		return nil, c.err
 	}
-	if err := checkName(name); err != nil {
+	key, err := newKey(kind, name)
+	if err != nil {
 		return nil, err
 	}
-	if kind < driver.Lock || kind > driver.Latch {
-		return nil, newValueError("kind", kind, "driver.Lock, driver.Semaphore or driver.Latch")
-	}
-	a := call{"votes", driver.Key{Kind: kind, Name: name}}
-	return send(ctx, c, a, func(ctx context.Context) ([]Vote, error) { return c.operator.Votes(ctx, a.key) })
+	return send(ctx, c, call{"votes", key},
+		func(ctx context.Context) ([]Vote, error) { return c.operator.Votes(ctx, key) })
 }

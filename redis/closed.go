@@ -22,7 +22,7 @@ func (e *Engine) GrantsClosed(ctx context.Context, k driver.Key) (*driver.Grants
 	case !e.guard:
 		return nil, nil
 	}
-	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	n := e.anyNames()
 	if k.Name != "" {
 		n = e.names(k)
 	}
@@ -61,7 +61,7 @@ func (e *Engine) lookAtMarker(ctx context.Context, n redisKeys) (markerReply, er
 
 // askClosedFor asks for how long grants are closed on the only server.
 func (e *Engine) askClosedFor(ctx context.Context) (time.Duration, error) {
-	reply, err := e.lookAtMarker(ctx, e.names(driver.Key{Kind: driver.Lock, Name: "any"}))
+	reply, err := e.lookAtMarker(ctx, e.anyNames())
 	return reply.closedFor, err
 }
 

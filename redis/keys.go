@@ -52,6 +52,9 @@ func (e *Engine) names(k driver.Key) redisKeys {
 	return n
 }
 
+// anyNames returns the keys of some name, for requests about a server as a whole.
+func (e *Engine) anyNames() redisKeys { return e.names(driver.Key{Kind: driver.Lock, Name: "any"}) }
+
 // partPrefix returns what begins all keys but that of the value of a lock.
 func (n redisKeys) partPrefix() string { return n.token[:strings.LastIndexByte(n.token, ':')+1] }
 

@@ -66,7 +66,7 @@ func (e *Engine) Enlist(ctx context.Context, before, hash string, closing bool) 
 }
 
 func (e *Engine) enlist(ctx context.Context, before, hash string, closing bool) (now string, err error) {
-	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	n := e.anyNames()
 	srv, err := e.router.server(ctx, n, false) // it has a marker once it was initialized
 	if err != nil {
 		return "", err

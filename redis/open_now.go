@@ -36,7 +36,7 @@ func (e *Engine) OpenNow(ctx context.Context, by string) (opened []string, err e
 }
 
 func (e *Engine) openNow(ctx context.Context, by string) (opened []string, err error) {
-	n := e.names(driver.Key{Kind: driver.Lock, Name: "any"})
+	n := e.anyNames()
 	clustered, err := e.router.askIsCluster(ctx, n)
 	if err != nil {
 		return nil, err
