@@ -131,21 +131,10 @@ func TestEndedLeasesAreRemovedInShortScripts(t *testing.T) {
 	s := redisserver.ForTest(t, redisserver.Config{})
 	e := unguarded(t, standalone(s))
 	const ended = 1000
-	end := func(name string) {
-		t.Helper()
-		command(t, s, "EVAL", `local now = redis.call('TIME')[1] * 1000
-local key = '{lock:' .. ARGV[1] .. '}:permits'
-for i = 1, tonumber(ARGV[2]) do
-  redis.call('ZADD', key .. '-holders', now - 100000 + i, 'owner' .. i)
-  redis.call('HSET', key .. '-info', 'howner' .. i, '1 ' .. i .. ' 1 1700000000000000\nended')
-end
-redis.call('ZADD', key .. '-holders', now + 60000, 'alive')
-redis.call('HSET', key .. '-info', 'halive', '1 5000 1 1700000000000000\nalive')
-redis.call('SET', key, 'shared\n' .. ARGV[2] + 1, 'PXAT', now + 60000)`, "0", name, fmt.Sprint(ended))
-	}
+	end := func(name string) { endedPermits(t, s, name, ended) }
 	permit := func(name, owner string) driver.Request {
-		r := lasting(name, time.Minute)
-		r.Kind, r.Mode, r.Owner, r.Weight, r.Size = driver.Semaphore, driver.Shared, owner, 1, 2
+		r := permitsOf(name, 1, 2)
+		r.Owner = owner
 		return r
 	}
 

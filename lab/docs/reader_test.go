@@ -58,8 +58,12 @@ func newReader(t *testing.T) *reader {
 	t.Helper()
 	home := t.TempDir()
 	r := &reader{page: t, home: home, work: filepath.Join(home, "work")}
-	for _, folder := range append([]string{"/bin", "/work/bin"}, folders...) {
-		if err := os.MkdirAll(home+folder, 0o755); err != nil {
+	made := []string{filepath.Join(home, "bin"), filepath.Join(r.work, "bin")}
+	for _, folder := range folders {
+		made = append(made, home+folder)
+	}
+	for _, folder := range made {
+		if err := os.MkdirAll(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -61,33 +61,9 @@ import (
 
 func client(e *redis.Engine) *leasehold.Client { return leasehold.New(e) }
 `,
-	"postgres": `package program
-
-import (
-	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/postgres"
-)
-
-func client(e *postgres.Engine) *leasehold.Client { return leasehold.New(e) }
-`,
-	"etcd": `package program
-
-import (
-	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/etcd"
-)
-
-func client(e *etcd.Engine) *leasehold.Client { return leasehold.New(e) }
-`,
-	"zookeeper": `package program
-
-import (
-	"github.com/leasehold-go/leasehold"
-	"github.com/leasehold-go/leasehold/zookeeper"
-)
-
-func client(e *zookeeper.Engine) *leasehold.Client { return leasehold.New(e) }
-`,
+	"postgres":  engineProgram("postgres"),
+	"etcd":      engineProgram("etcd"),
+	"zookeeper": engineProgram("zookeeper"),
 	"prometheus": `package program
 
 import (
@@ -103,4 +79,17 @@ import (
 )
 `,
 	"cmd/leasehold": "", // is installed
+}
+
+// engineProgram returns a program that makes a client of the engine in a folder.
+func engineProgram(folder string) string {
+	return `package program
+
+import (
+	"github.com/leasehold-go/leasehold"
+	"github.com/leasehold-go/leasehold/` + folder + `"
+)
+
+func client(e *` + folder + `.Engine) *leasehold.Client { return leasehold.New(e) }
+`
 }
