@@ -28,7 +28,6 @@ type afterUnlock struct {
 	// Events; nil if there is none.
 	danger   *InDanger
 	lost     *Lost
-	renewed  *Renewed
 	released *Released
 }
 
@@ -54,11 +53,6 @@ func (r *afterUnlock) runUntil(ctx context.Context) error {
 	}
 	if r.dropped || r.danger != nil || r.lost != nil {
 		r.tell()
-	}
-	if r.renewed != nil {
-		for _, o := range r.hold.lock.client.observers.renew {
-			o.ObserveRenew(*r.renewed)
-		}
 	}
 	if r.released != nil {
 		r.released.Err = r.err
@@ -101,16 +95,21 @@ func (r *afterUnlock) tell() {
 		c.log.Write(slog.LevelError, "lease dropped without Release: it is no longer renewed; call Release, or use Do",
 			"kind", kind, "name", name)
 	}
+	warns := c.log.Enabled(slog.LevelWarn)
 	if e := r.danger; e != nil {
-		c.log.Write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal",
-			"kind", kind, "name", name, "token", e.Token, "left", e.Left)
+		if warns {
+			c.log.Write(slog.LevelWarn, "lease in danger: the engine does not confirm its renewal",
+				"kind", kind, "name", name, "token", e.Token, "left", e.Left)
+		}
 		for _, o := range c.observers.danger {
 			o.ObserveDanger(*e)
 		}
 	}
 	if e := r.lost; e != nil {
-		c.log.Write(slog.LevelWarn, "lease lost",
-			"kind", kind, "name", name, "token", e.Token, "cause", e.Cause.Error(), "reason", e.Reason, "held", e.Held)
+		if warns {
+			c.log.Write(slog.LevelWarn, "lease lost", "kind", kind, "name", name, "token", e.Token,
+				"cause", e.Cause.Error(), "reason", e.Reason, "held", e.Held)
+		}
 		for _, o := range c.observers.lost {
 			o.ObserveLost(*e)
 		}

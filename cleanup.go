@@ -42,12 +42,13 @@ func (h *hold) isUnknownLocked() bool {
 
 // scheduleCleanupLocked hands an ended hold to the clean-up, and reports false if the client is closed.
 func (h *hold) scheduleCleanupLocked(now driver.Instant) bool {
-	s := &h.lock.client.schedule
-	at := s.At(now)
+	c := h.lock.client
+	at := c.schedule.At(now)
 	h.setPhaseLocked(phaseCleaning)
 	h.cleanUps = 0
-	h.cleanUpUntil = max(at, h.unknownUntil) + h.lock.ttl + h.lock.client.requests.Timeout
-	return s.Set(&h.entry, at)
+	h.cleanUpUntil = max(at, h.unknownUntil) + h.lock.ttl + c.requests.Timeout
+	c.schedule.Remove(&h.entry)
+	return c.cleanups.Add(h)
 }
 
 // cleanUp ends an attempt that has failed, and releases what it may have left. That happens in the background, or

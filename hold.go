@@ -57,6 +57,7 @@ type hold struct {
 	// The renewer. Times are those of the clock of the schedule (schedule.Now).
 	entry       schedule.Entry[*hold]
 	nextRenewal time.Duration // when the next renewal is due
+	unsent      bool          // a renewal is due, but must wait until it may be sent; nextRenewal does not count
 	unanswered  int           // renewals in a row without an answer, or still without one
 	firstLease  time.Duration // the short lease of a hand-over, until it is renewed to the whole ttl; then 0
 	inDanger    bool          // the InDanger event was observed
@@ -267,7 +268,7 @@ func (h *hold) scheduleLocked(now driver.Instant) bool {
 	s := &h.lock.client.schedule
 	deadline := s.At(now) + h.validity.remaining(now)
 	at := deadline
-	if h.isRenewedLocked() {
+	if h.isRenewedLocked() && !h.unsent {
 		at = min(at, h.nextRenewal)
 	}
 	if h.unanswered > 0 && !h.inDanger {

@@ -99,6 +99,13 @@ var mutants = []mutant{
 	{name: "takes crowd out renewals", edits: []edit{
 		{"internal/takelimit/takelimit.go", "\tl.maxInFlight = minTakes\n", ""},
 	}, test: "TestRenewalsGoBeforeTakes"},
+	{name: "all renewals at once", edits: []edit{
+		{"internal/takelimit/renewals.go", " && l.sentRenewals < maxRenewals {", " {"},
+	}, test: "TestMoreLeasesThanCanBeRenewed"},
+	{name: "renewal that waits counts as one without an answer", edits: []edit{
+		{"renewal.go", "!h.unsent && h.nextRenewal-at", "h.nextRenewal-at"},
+		{"hold.go", "if h.isRenewedLocked() && !h.unsent {", "if h.isRenewedLocked() {"},
+	}, test: "TestMoreLeasesThanCanBeRenewed"},
 	{name: "Do does not say why the work was cancelled", edits: []edit{
 		{"lock.go", "return l.hold.lock.newError(\"work under\", e.Err, work)", "return work"},
 	}, test: "TestDoSaysWhyTheWorkWasCancelled"},

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,14 +22,20 @@ import (
 // up.
 type slowEngine struct {
 	*memory.Engine
-	each time.Duration // for one lock
 
 	mu   sync.Mutex
-	free time.Time // when it has done everything that it was asked for
+	each time.Duration // for one lock
+	free time.Time     // when it has done everything that it was asked for
 }
 
 func (e *slowEngine) Abilities() driver.Abilities {
 	return driver.Abilities{Name: "slow"}
+}
+
+func (e *slowEngine) slowDown(each time.Duration) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.each = each
 }
 
 // do calls f for n locks when it is its turn, or returns when ctx ends before.
@@ -40,6 +48,10 @@ func (e *slowEngine) do(ctx context.Context, n int, f func()) error {
 	e.free = e.free.Add(time.Duration(n) * e.each)
 	wait := e.free.Sub(now)
 	e.mu.Unlock()
+	if wait == 0 {
+		f()
+		return nil
+	}
 	done := make(chan struct{})
 	time.AfterFunc(wait, func() { f(); close(done) })
 	select {
@@ -146,6 +158,29 @@ func TestRenewalsGoBeforeTakes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	})
+}
+
+// More leases than the engine can renew in time at the usual interval: they are renewed less often, instead of all
+// being renewed too late. Not parallel: it needs much memory.
+func TestMoreLeasesThanCanBeRenewed(t *testing.T) {
+	const leases = 30_000
+	synctest.Test(t, func(t *testing.T) {
+		var lost counter
+		e := &slowEngine{Engine: memory.New()}
+		c := newClient(t, e, leasehold.WithObserver(&lost), leasehold.WithLogger(slog.New(slog.DiscardHandler)))
+		var held []*leasehold.Lease
+		for i := range leases {
+			held = append(held, take(t, c.Mutex(fmt.Sprint(i)).Lock))
+		}
+		perRenewal := leasehold.DefaultTTL / 2 / leases // renewals are due every third of the ttl
+		e.slowDown(perRenewal)
+		time.Sleep(10 * leasehold.DefaultTTL)
+		if n := lost.Load(); n > 0 {
+			t.Errorf("%d of %d leases were lost", n, leases)
+		}
+		e.slowDown(0)
+		runtime.KeepAlive(held) // else they are dropped, and no longer renewed
 	})
 }
 

@@ -61,16 +61,21 @@ func (h *hold) handleDueLocked(now driver.Instant) (renew, clientOpen bool, rest
 		}
 	}
 	at := c.schedule.At(now)
-	if h.isRenewedLocked() && h.nextRenewal-at < schedule.Tick {
+	if h.isRenewedLocked() && !h.unsent && h.nextRenewal-at < schedule.Tick {
 		renew = true
 		if h.firstLease == 0 { // another process has begun that: a late renewal says nothing about this one
 			c.takeLimits.NoteDelay(at-h.nextRenewal, h.renewLimitLocked())
 		}
-		// Unless it is answered before, the renewal counts as failed, and is repeated then.
 		h.unanswered++
-		h.nextRenewal = at + h.renewLimitLocked() + h.retryAfterLocked()
+		h.expectAnswerLocked(at)
+		h.unsent = c.takeLimits.For(h.lock.key).HasUnsentRenewals()
 	}
 	return renew, h.scheduleLocked(now), rest
+}
+
+// expectAnswerLocked sets when a renewal that is sent at the time at is repeated, unless it is answered before.
+func (h *hold) expectAnswerLocked(at time.Duration) {
+	h.nextRenewal = at + h.renewLimitLocked() + h.retryAfterLocked()
 }
 
 // renewLimitLocked returns how long one renewal may take: short enough for several within the lease.
@@ -85,56 +90,66 @@ func (h *hold) retryAfterLocked() time.Duration {
 
 // renewalGroup is what renewals of one batch have in common: how long they may take, and the server as far as is known.
 type renewalGroup struct {
-	limit time.Duration
-	takes *takelimit.Limiter
+	limit   time.Duration
+	limiter *takelimit.Limiter
 }
 
-// renew sends the renewals in batches.
+// renew sends the renewals in batches, or lets them wait until they may be sent.
 func (c *Client) renew(holds []*hold) {
 	maxSize := c.abilities.MaxBatch
 	if maxSize <= 0 {
 		maxSize = maxBatch
 	}
 	groups := map[renewalGroup][]*hold{}
-	var order []renewalGroup // in order, so that a seed reproduces its schedule
+	var order []renewalGroup // so that a seed reproduces its schedule
 	for _, h := range holds {
 		h.mu.Lock()
 		g := renewalGroup{h.renewLimitLocked(), c.takeLimits.For(h.lock.key)}
 		h.mu.Unlock()
 		if groups[g] == nil {
 			order = append(order, g)
+			groups[g] = make([]*hold, 0, len(holds))
 		}
 		groups[g] = append(groups[g], h)
 	}
 	for _, g := range order {
 		for batch := range slices.Chunk(groups[g], maxSize) {
 			if c.abilities.Local {
-				c.renewBatch(g, batch, 0)
-			} else {
-				go c.renewBatch(g, batch, g.limit)
+				c.renewBatch(batch, 0, func() {})
+				continue
 			}
+			g.limiter.Renew(len(batch), g.limit, func(r *takelimit.Renewals) {
+				defer r.End()
+				c.renewBatch(batch, g.limit, r.NoteAnswer)
+			})
 		}
 	}
 }
 
-// renewBatch sends one batch, which may take for as long as limit; 0 is no limit.
-func (c *Client) renewBatch(g renewalGroup, batch []*hold, limit time.Duration) {
+// renewBatch sends one batch, which may take for as long as limit; 0 is no limit. It calls noteAnswer for each answer.
+func (c *Client) renewBatch(batch []*hold, limit time.Duration, noteAnswer func()) {
 	items := make([]driver.Renewal, 0, len(batch))
+	now := driver.Now()
 	batch = slices.DeleteFunc(batch, func(h *hold) bool {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		if h.isLiveLocked() { // it may have been released since it was due
-			items = append(items, driver.Renewal{Hold: h.refLocked(), TTL: h.lock.ttl})
+		waited := h.unsent
+		h.unsent = false
+		if !h.isLiveLocked() { // it may have been released since it was due
+			return true
 		}
-		return !h.isLiveLocked()
+		if waited {
+			h.expectAnswerLocked(c.schedule.At(now))
+			h.scheduleLocked(now)
+		}
+		items = append(items, driver.Renewal{Hold: h.refLocked(), TTL: h.lock.ttl})
+		return false
 	})
 	if len(batch) == 0 {
 		return
 	}
 	ctx, cancel := withTimeout(c.lifetime, limit, timelimit.ErrNoAnswer)
 	defer cancel()
-	pending := g.takes.ExpectRenewals(g.limit, len(batch))
-	defer pending.End()
 	answered := make([]atomic.Bool, len(batch))
 	sent := driver.Now()
 	c.engine.Renew(ctx, items, func(i int, err error) {
@@ -142,7 +157,7 @@ func (c *Client) renewBatch(g renewalGroup, batch []*hold, limit time.Duration) 
 			return
 		}
 		if err == nil || driver.IsNo(err) {
-			pending.NoteAnswer()
+			noteAnswer()
 		}
 		batch[i].noteRenewal(sent, err)
 	})
@@ -157,18 +172,23 @@ func (c *Client) renewBatch(g renewalGroup, batch []*hold, limit time.Duration) 
 // success extends the lease from the moment when the request was sent, and a refusal is final.
 func (h *hold) noteRenewal(sent driver.Instant, err error) {
 	h.mu.Lock()
-	rest := h.noteRenewalLocked(sent, err)
+	if !h.isLiveLocked() {
+		h.mu.Unlock()
+		return
+	}
+	event, rest := h.noteRenewalLocked(sent, err)
 	h.mu.Unlock()
 	rest.run()
+	for _, o := range h.lock.client.observers.renew {
+		o.ObserveRenew(event)
+	}
 }
 
-func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (rest afterUnlock) {
-	if !h.isLiveLocked() {
-		return rest
-	}
+// noteRenewalLocked is noteRenewal for a live hold. It returns the event by value: there are very many.
+func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (event Renewed, rest afterUnlock) {
 	rest.hold = h
 	now := driver.Now()
-	event := Renewed{About: h.lock.about(h.mode), Token: h.token, Slack: h.validity.remaining(now)}
+	event = Renewed{About: h.lock.about(h.mode), Token: h.token, Slack: h.validity.remaining(now)}
 	switch {
 	case err == nil:
 		h.validity.extend(sent, h.lock.ttl)
@@ -185,10 +205,7 @@ func (h *hold) noteRenewalLocked(sent driver.Instant, err error) (rest afterUnlo
 		h.nextRenewal = h.lock.client.schedule.At(now) + h.retryAfterLocked()
 		h.scheduleLocked(now)
 	}
-	if h.lock.client.observers.renew != nil {
-		rest.renewed = &event
-	}
-	return rest
+	return event, rest
 }
 
 // noteExtended handles an Extend that the engine has confirmed.

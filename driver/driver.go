@@ -90,7 +90,8 @@ type Engine interface {
 	// Renew never shortens a lease, so the order in which two renewals arrive makes no difference.
 	//
 	// A slow or failing item, shard or node must not delay the reports of others. report may be
-	// called from several goroutines. The engine must not keep batch after Renew returns.
+	// called from several goroutines. The engine must not change batch. It may keep it: the core
+	// does not change it either, not even after Renew has returned.
 	Renew(ctx context.Context, batch []Renewal, report func(i int, err error))
 
 	// Downgrade turns an exclusive hold into a shared one, without releasing it in between, and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -57,17 +58,29 @@ func (e *Engine) renew(ctx context.Context, items []driver.Renewal, report func(
 		}
 		return
 	}
-	byServer := map[*server][]int{}
-	for i := range items {
-		srv := e.router.cachedServer(e.names(items[i].Key))
-		byServer[srv] = append(byServer[srv], i)
-	}
 	var work sync.WaitGroup
-	for srv, indexes := range byServer {
+	for srv, indexes := range e.byServer(items) {
 		b := &serverRenewals{engine: e, items: items, report: report, server: srv}
 		work.Go(func() { b.renew(ctx, indexes) })
 	}
 	work.Wait()
+}
+
+// byServer returns the indexes of the items that are assumed to be on each server.
+func (e *Engine) byServer(items []driver.Renewal) map[*server][]int {
+	all := make([]int, len(items))
+	for i := range items {
+		all[i] = i
+	}
+	if len(items) > 0 && !e.router.isCluster() {
+		return map[*server][]int{e.router.cachedServer(e.names(items[0].Key)): all}
+	}
+	byServer := map[*server][]int{}
+	for _, i := range all {
+		srv := e.router.cachedServer(e.names(items[i].Key))
+		byServer[srv] = append(byServer[srv], i)
+	}
+	return byServer
 }
 
 // mayRenew returns why nothing may be renewed, or nil. The server of a node of redlock must still belong to the list,
@@ -99,7 +112,9 @@ func (b *serverRenewals) renew(ctx context.Context, items []int) {
 	}
 	var calls []*scriptRenewal
 	bySlot := map[uint16]*scriptRenewal{}
-	for _, i := range items {
+	var ttl time.Duration
+	var ttlArg any // as an interface, which takes memory: most items have the same
+	for at, i := range items {
 		r := &b.items[i]
 		if err := checkOwner(r.Owner); err != nil {
 			b.report(i, err)
@@ -113,16 +128,35 @@ func (b *serverRenewals) renew(ctx context.Context, items []int) {
 		slot := b.engine.router.slotOf(n)
 		c := bySlot[slot]
 		if c == nil || len(c.items) == maxRenewalsPerScript {
-			c = &scriptRenewal{script: scriptRenew, names: n}
+			c = newScriptRenewal(n, b.expectedSize(len(items)-at))
 			bySlot[slot] = c
 			calls = append(calls, c)
 		}
+		if ttlArg == nil || r.TTL != ttl {
+			ttl, ttlArg = r.TTL, luascript.Millis(r.TTL)
+		}
 		c.keys = append(c.keys, n.value)
-		c.args = append(c.args, r.Owner, luascript.Millis(r.TTL))
+		c.args = append(c.args, &r.Owner, ttlArg)
 		c.items = append(c.items, i)
 	}
 	b.sendUntilKnown(ctx, calls)
 	b.checkRoutes(ctx)
+}
+
+// expectedSize returns how many of the next n items one script will probably renew.
+func (b *serverRenewals) expectedSize(n int) int {
+	if b.engine.router.isCluster() {
+		return 1 // there are many slots
+	}
+	return min(n, maxRenewalsPerScript)
+}
+
+// newScriptRenewal returns a call without items, with memory for size of them.
+func newScriptRenewal(n redisKeys, size int) *scriptRenewal {
+	return &scriptRenewal{
+		script: scriptRenew, names: n,
+		keys: make([]string, 0, size), args: make([]any, 0, 2*size), items: make([]int, 0, size),
+	}
 }
 
 func (b *serverRenewals) sharedRenewal(i int, n redisKeys) *scriptRenewal {

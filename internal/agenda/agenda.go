@@ -4,6 +4,7 @@ package agenda
 
 import (
 	"container/heap"
+	"math"
 	"time"
 )
 
@@ -120,14 +121,18 @@ func (a *Agenda[T]) Next() (time.Duration, bool) {
 	return 0, false
 }
 
-// Due removes all entries that are due at now and appends their values to to.
-func (a *Agenda[T]) Due(now time.Duration, to []T) []T {
+// Due removes entries that are due at now, soonest first but at most limit, and appends their values to to.
+func (a *Agenda[T]) Due(now time.Duration, to []T, limit int) []T {
 	for len(a.ticks) > 0 && a.ticks[0] <= int64(now/Tick) {
 		b := a.buckets[a.ticks[0]]
 		if b.first == nil {
 			a.emptyBuckets--
 		}
 		for b.first != nil {
+			if limit == 0 {
+				return to
+			}
+			limit--
 			to = append(to, b.first.Value)
 			b.first.unlink()
 		}
@@ -138,7 +143,7 @@ func (a *Agenda[T]) Due(now time.Duration, to []T) []T {
 
 // All removes every entry and appends the values to to.
 func (a *Agenda[T]) All(to []T) []T {
-	return a.Due(1<<63-1, to)
+	return a.Due(math.MaxInt64, to, math.MaxInt)
 }
 
 func (a *Agenda[T]) dropFirst() {

@@ -47,7 +47,7 @@ func TestAgreesWithASortedList(t *testing.T) {
 					delete(in, th)
 				}
 			}
-			got := a.Due(now, nil)
+			got := a.Due(now, nil, len(things))
 			if len(got) != len(want) {
 				t.Fatalf("at %v: %d entries are due, want %d", now, len(got), len(want))
 			}

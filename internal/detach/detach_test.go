@@ -97,18 +97,13 @@ func TestRenewDropsLateReports(t *testing.T) {
 		var p Pool
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		batch, reported := make([]driver.Renewal, 2), []int(nil)
-		batch[1].TTL = time.Minute
-		Renew(ctx, &p, batch, func(i int, err error) { reported = append(reported, i) },
+		var reported []int
+		Renew(ctx, &p, make([]driver.Renewal, 2), func(i int, err error) { reported = append(reported, i) },
 			func(_ context.Context, batch []driver.Renewal, report func(int, error)) {
 				report(0, nil)
 				time.Sleep(time.Minute)
-				if batch[1].TTL != time.Minute {
-					t.Error("the batch is not a copy")
-				}
 				report(1, nil)
 			})
-		batch[1].TTL = 0
 		time.Sleep(time.Minute)
 		if len(reported) != 1 || reported[0] != 0 {
 			t.Errorf("items %v were reported", reported)

@@ -2,21 +2,19 @@ package detach
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/leasehold-go/leasehold/driver"
 )
 
 // Renew calls renew, which does what [driver.Engine] says of Renew but may return late, and returns when ctx ends. What
-// renew reports after that is dropped. It passes on a copy of batch, which belongs to the caller again.
+// renew reports after that is dropped. renew may go on with batch then.
 func Renew(
 	ctx context.Context, p *Pool, batch []driver.Renewal, report func(i int, err error),
 	renew func(ctx context.Context, batch []driver.Renewal, report func(i int, err error)),
 ) {
 	var gate sync.RWMutex // held to write when Renew returns
 	left := false
-	batch = slices.Clone(batch)
 	_ = Run(ctx, p, func(ctx context.Context) error {
 		renew(ctx, batch, func(i int, err error) {
 			gate.RLock()

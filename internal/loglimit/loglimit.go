@@ -36,9 +36,13 @@ type messageCount struct {
 // New returns a log that writes to a logger.
 func New(to *slog.Logger) *Log { return &Log{to: to, messages: map[string]*messageCount{}} }
 
+// Enabled reports whether lines of a level are logged at all. Where there may be very many, ask before Write, as its
+// arguments take memory.
+func (l *Log) Enabled(level slog.Level) bool { return l.to.Enabled(context.Background(), level) }
+
 // Write logs a line, or counts it.
 func (l *Log) Write(level slog.Level, text string, args ...any) {
-	if l.to.Enabled(context.Background(), level) && l.allow(level, text) {
+	if l.Enabled(level) && l.allow(level, text) {
 		l.to.Log(context.Background(), level, text, args...)
 	}
 }

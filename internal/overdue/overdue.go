@@ -6,6 +6,7 @@ package overdue
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -129,7 +130,7 @@ func (d *Deadlines[K]) run() {
 	for {
 		d.mu.Lock()
 		var due []K
-		for _, e := range d.agenda.Due(time.Since(d.origin), nil) {
+		for _, e := range d.agenda.Due(time.Since(d.origin), nil, math.MaxInt) {
 			delete(d.entries, e.key)
 			due = append(due, e.key)
 		}

@@ -3,6 +3,8 @@
 package schedule
 
 import (
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +24,12 @@ const (
 	maxSleep = time.Second
 	// clockJump is the difference between clocks that makes all entries due.
 	clockJump = 10 * time.Millisecond
+	// maxDue is how many entries onDue gets at a time. After that what has become due meanwhile is looked at, too, with
+	// a new time, and the soonest goes first: so a process that is late with thousands of entries is not late with all.
+	maxDue = 1024
+	// patience is how long onDue may take before what becomes due is no longer left to this run, but to a second one:
+	// an observer may block. While all goes well, one run at a time leaves the processor to others.
+	patience = 100 * time.Millisecond
 )
 
 // Schedule keeps entries until they are due. It is safe for concurrent use.
@@ -32,8 +40,9 @@ type Schedule[T any] struct {
 
 	mu      sync.Mutex
 	entries agenda.Agenda[T]
+	buffer  []T // for entries that are due; nil while it is in use
 	timer   *time.Timer
-	timerAt time.Duration  // when the timer fires; 0 if it is not set
+	timerAt time.Duration  // when the timer fires; 0 if it is not set; see takeDue
 	lastRun driver.Instant // when due entries were last taken
 	stopped bool
 }
@@ -106,37 +115,66 @@ func (s *Schedule[T]) Wait() { s.running.Wait() }
 
 // run calls onDue. It runs when the timer fires.
 func (s *Schedule[T]) run() {
-	due, now, ok := s.takeDue()
+	due, ok := s.begin()
 	if !ok {
 		return
 	}
 	defer s.running.Done()
-	if len(due) > 0 {
-		s.onDue(due, now)
+	for due = s.takeDue(due); len(due) > 0; due = s.takeDue(due[:0]) {
+		for part := range slices.Chunk(due, maxDue) {
+			s.onDue(part, driver.Now())
+		}
+		clear(due)
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if next, any := s.entries.Next(); any && !s.stopped && (s.timerAt == 0 || next < s.timerAt) {
-		s.armLocked(next)
-	}
+	s.end(due)
 }
 
-// takeDue removes the entries that are due now. ok is false after Stop; otherwise the caller must call running.Done.
-func (s *Schedule[T]) takeDue() (due []T, now driver.Instant, ok bool) {
+// begin returns memory for the entries that are due. ok is false after Stop; otherwise the caller must call
+// running.Done.
+func (s *Schedule[T]) begin() (buffer []T, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
-		return nil, now, false
+		return nil, false
 	}
 	s.running.Add(1)
-	now = driver.Now()
-	ran := now.Time().Sub(s.lastRun.Time())
 	s.timerAt = 0
-	if now.Since(s.lastRun)-ran > clockJump {
-		due = s.entries.All(nil) // the machine slept, or its clock was set: deadlines have moved
-	} else {
-		due = s.entries.Due(s.At(now), nil)
-	}
+	buffer, s.buffer = s.buffer, nil // another run may begin meanwhile, which makes its own
+	return buffer, true
+}
+
+// takeDue removes the entries that are due now and appends them to to: all after a jump of the clock, else at most
+// maxDue. If there are any, no entry that is set moves the timer, which fires if onDue takes too long.
+func (s *Schedule[T]) takeDue(to []T) []T {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := driver.Now()
+	ran := now.Time().Sub(s.lastRun.Time())
+	jumped := now.Since(s.lastRun)-ran > clockJump
 	s.lastRun = now
-	return due, now, true
+	if jumped {
+		to = s.entries.All(to) // the machine slept, or its clock was set: deadlines have moved
+	} else {
+		to = s.entries.Due(s.At(now), to, maxDue)
+	}
+	if len(to) > 0 && !s.stopped {
+		s.timerAt = alreadySet
+		s.timer.Reset(patience)
+	}
+	return to
+}
+
+// alreadySet is a timerAt that no entry is before.
+const alreadySet = math.MinInt64
+
+// end sets the timer for what is due next.
+func (s *Schedule[T]) end(buffer []T) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.buffer = buffer
+	s.timer.Stop()
+	s.timerAt = 0
+	if next, any := s.entries.Next(); any && !s.stopped {
+		s.armLocked(next)
+	}
 }

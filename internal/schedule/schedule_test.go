@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -131,6 +132,63 @@ func TestWaitWaitsForOnDue(t *testing.T) {
 		s.Wait()
 		if waited := time.Since(began); waited != time.Hour-time.Minute {
 			t.Errorf("waited %v", waited)
+		}
+	})
+}
+
+// What becomes due while onDue runs is due with the time that it is then, the soonest first; and not all at once.
+func TestManyEntriesAreDueInParts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s Schedule[int]
+		began := time.Now()
+		var parts []string
+		s.Init(func(due []int, now driver.Instant) {
+			parts = append(parts, fmt.Sprintf("%d at %v", len(due), now.Time().Sub(began)))
+			if len(parts) == 1 {
+				s.Set(&Entry[int]{}, time.Second+50*time.Millisecond) // sooner than the others are looked at
+			}
+			time.Sleep(patience / 2)
+		})
+		for range maxDue + 1 {
+			s.Set(&Entry[int]{}, time.Second)
+		}
+		time.Sleep(time.Minute)
+		if want := []string{"1024 at 1s", "2 at 1.05s"}; !slices.Equal(parts, want) {
+			t.Errorf("got %q, want %q", parts, want)
+		}
+	})
+}
+
+// While onDue is blocked, what becomes due is not late by more than patience.
+func TestACallThatBlocksDoesNotStopTheOthers(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var s Schedule[int]
+		began := time.Now()
+		got := make(chan string, 10)
+		s.Init(func(due []int, now driver.Instant) {
+			for _, d := range due {
+				got <- fmt.Sprintf("%d at %v", d, now.Time().Sub(began))
+				if d == 1 {
+					time.Sleep(time.Hour)
+				}
+			}
+		})
+		for i, at := range []time.Duration{time.Second, time.Second + time.Millisecond, 2 * time.Second} {
+			s.Set(&Entry[int]{Value: i + 1}, at)
+		}
+		time.Sleep(time.Minute)
+		for _, want := range []string{"1 at 1s", "2 at 1.1s", "3 at 2s"} {
+			if g := <-got; g != want {
+				t.Errorf("got %s, want %s", g, want)
+			}
+		}
+		time.Sleep(2 * time.Hour)
+		s.Set(&Entry[int]{Value: 4}, 3*time.Hour)
+		time.Sleep(time.Hour)
+		if g := <-got; g != "4 at 3h0m0s" {
+			t.Errorf("afterwards got %s", g)
 		}
 	})
 }

@@ -2,6 +2,8 @@
 // leases matters more than granting new ones. The limit adapts like the window of a network sender: it grows while
 // renewals are answered in time and callers wait, and falls to a minimum as soon as a renewal is late. Takes above the
 // limit are admitted in order, or refused.
+//
+// Renewals have a limit, too, which is fixed. Those above it wait: see [Limiter.Renew].
 package takelimit
 
 import (
@@ -76,7 +78,8 @@ func (s *Servers) NoteDelay(delay, limit time.Duration) {
 	}
 }
 
-// Limiter limits the takes to one server. It is safe for concurrent use. Times are on the clock of the process.
+// Limiter limits the takes and the renewals to one server. It is safe for concurrent use. Times are on the clock of
+// the process.
 type Limiter struct {
 	process *process
 
@@ -86,6 +89,8 @@ type Limiter struct {
 	waiters         list.List // of chan struct{}: takes that are not admitted yet
 	pendingRenewals agenda.Agenda[*Renewals]
 	lateUntil       time.Duration // renewals count as late until then
+	sentRenewals    int           // renewals that are in flight
+	unsentRenewals  list.List     // of *Renewals: batches that wait until they may be sent
 }
 
 const (
@@ -98,49 +103,6 @@ const (
 // errRefused says why a take was not sent.
 var errRefused = driver.NoEffect(errors.New("not sent within its time: " +
 	"this process asks for more locks than the engine can grant, and renewals of its leases go first"))
-
-// Renewals is a batch of renewals that is in flight. It is not late once half of it was answered: where leases are kept
-// on several servers, one of them may be down.
-type Renewals struct {
-	entry   agenda.Entry[*Renewals]
-	takes   *Limiter
-	maxTime time.Duration
-	missing atomic.Int64 // answers to half of the batch
-}
-
-// ExpectRenewals notes that a batch of n renewals was sent, which may take maxTime. The caller must call End.
-func (l *Limiter) ExpectRenewals(maxTime time.Duration, n int) *Renewals {
-	r := &Renewals{takes: l, maxTime: maxTime}
-	r.entry.Value = r
-	r.missing.Store(int64(n+1) / 2)
-	late := l.process.now() + lateAfter(maxTime)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pendingRenewals.Set(&r.entry, late)
-	return r
-}
-
-// NoteAnswer notes that one renewal of the batch was answered.
-func (r *Renewals) NoteAnswer() {
-	if r.missing.Add(-1) != 0 {
-		return
-	}
-	r.takes.mu.Lock()
-	defer r.takes.mu.Unlock()
-	r.takes.pendingRenewals.Remove(&r.entry)
-}
-
-// End notes that the batch is over. If less than half of it was answered, renewals count as late for a time.
-func (r *Renewals) End() {
-	l := r.takes
-	until := l.process.now() + r.maxTime
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.pendingRenewals.Remove(&r.entry)
-	if r.missing.Load() > 0 {
-		l.lateUntil = max(l.lateUntil, until)
-	}
-}
 
 // checkLateLocked reports whether renewals are late, and lowers maxInFlight then. It does not read the clock while
 // none can be, as each take calls it twice.

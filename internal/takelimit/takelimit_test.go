@@ -99,9 +99,17 @@ func TestTheLimitGrowsWhileCallersWait(t *testing.T) {
 func TestLateRenewalsLowerTheLimit(t *testing.T) {
 	t.Parallel()
 	for name, makeLate := range map[string]func(*Servers, *Limiter) func(){
-		"in flight": func(_ *Servers, l *Limiter) func() { return l.ExpectRenewals(time.Minute, 1).NoteAnswer },
+		"in flight": func(_ *Servers, l *Limiter) func() { return renew(l, 1).NoteAnswer },
+		"not sent": func(_ *Servers, l *Limiter) func() {
+			first := renew(l, maxRenewals)
+			for range maxRenewals / 2 { // it is not late itself
+				first.NoteAnswer()
+			}
+			l.Renew(1, time.Minute, func(r *Renewals) { r.NoteAnswer(); r.End() })
+			return first.End
+		},
 		"failed": func(_ *Servers, l *Limiter) func() {
-			r := l.ExpectRenewals(time.Minute, 3)
+			r := renew(l, 3)
 			r.NoteAnswer()
 			r.End()
 			return func() { time.Sleep(time.Minute) }
@@ -139,7 +147,7 @@ func TestRenewalsThatAreAnsweredInTimeChangeNothing(t *testing.T) {
 		l := s.For(driver.Key{})
 		s.NoteDelay(lateAfter(time.Minute), time.Minute)
 		for n, answers := range map[int]int{1: 1, 3: 2, 4: 2, 5: 5} { // half of a batch is enough
-			r := l.ExpectRenewals(time.Minute, n)
+			r := renew(l, n)
 			time.Sleep(lateAfter(time.Minute))
 			for range answers {
 				r.NoteAnswer()
@@ -179,7 +187,7 @@ func TestEachServerHasItsOwnLimit(t *testing.T) {
 		if one == two || one != s.For(driver.Key{Name: "x"}) {
 			t.Fatal("the limits do not follow the servers")
 		}
-		one.ExpectRenewals(time.Minute, 1).End()
+		renew(one, 1).End()
 		admit(t, one, minTakes)
 		expectRefused(t, one)
 		admit(t, two, initialTakes)
