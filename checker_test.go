@@ -1,6 +1,7 @@
 package leasehold
 
 import (
+	"fmt"
 	"sync"
 	"time"
 
@@ -14,8 +15,10 @@ type checker struct {
 	mu        sync.Mutex
 	holders   map[*holding]bool
 	tokens    map[uint64]bool
-	highest   uint64 // token of all that were granted
-	exclusive uint64 // highest token of an exclusive grant
+	highest   uint64            // token of all that were granted
+	exclusive uint64            // highest token of an exclusive grant
+	data      uint64            // highest token whose data was stored, or was seen by a holder
+	seen      map[uint64]uint64 // by token of a lease: the token of the data that its holder has found
 }
 
 // holding is the time during which a program relies on a lease.
@@ -32,7 +35,7 @@ func (w *simulation) checkerOf(k driver.Key) *checker {
 	defer w.mu.Unlock()
 	j := w.checkers[k]
 	if j == nil {
-		j = &checker{key: k, holders: map[*holding]bool{}, tokens: map[uint64]bool{}}
+		j = &checker{key: k, holders: map[*holding]bool{}, tokens: map[uint64]bool{}, seen: map[uint64]uint64{}}
 		w.checkers[k] = j
 	}
 	return j
@@ -117,4 +120,41 @@ func (j *checker) leave(s *holding) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.holders, s)
+}
+
+// noteData notes that data with a token is stored for good.
+func (j *checker) noteData(token uint64) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.data = max(j.data, token)
+}
+
+// dataStored returns the highest token whose data is known to be stored.
+func (j *checker) dataStored() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.data
+}
+
+// checkData checks the data that a holder has read. before is the highest token whose data was known to be stored when
+// the holder asked. What a holder has seen does not change until it, or a later one, stores something else.
+func (j *checker) checkData(w *program, lease *Lease, d Data, before uint64) {
+	switch {
+	case d.Token < before:
+		w.errorf("%s: the data of %q with token %d is gone: there is that with token %d", w.name, j.key.Name, before,
+			d.Token)
+	case d.Token > lease.Token():
+		w.errorf("%s: the holder with token %d finds data of %q with token %d", w.name, lease.Token(), j.key.Name,
+			d.Token)
+	case d.Token > 0 && string(d.Value) != fmt.Sprint(d.Token):
+		w.errorf("%s: the data of %q with token %d is %q", w.name, j.key.Name, d.Token, d.Value)
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if known, ok := j.seen[lease.Token()]; ok && known != d.Token && d.Token != lease.Token() {
+		w.errorf("%s: data of %q changed from token %d to %d under the lease with token %d", w.name, j.key.Name, known,
+			d.Token, lease.Token())
+	}
+	j.seen[lease.Token()] = d.Token
+	j.data = max(j.data, d.Token)
 }

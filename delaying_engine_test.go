@@ -128,3 +128,10 @@ func (h *delayingEngine) Downgrade(ctx context.Context, hold driver.Hold) error 
 		return h.Engine.Downgrade(context.WithoutCancel(ctx), hold)
 	})
 }
+
+func (h *delayingEngine) SetData(ctx context.Context, s driver.DataSet) error {
+	return detach.Run(ctx, nil, func(ctx context.Context) error {
+		h.waitDelivered(delayedRequest{drivertest.SetData, s.Hold.Key, s.Hold.Owner})
+		return h.Engine.SetData(context.WithoutCancel(ctx), s)
+	})
+}

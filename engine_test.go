@@ -220,6 +220,16 @@ func (s *spy) WaitLatch(ctx context.Context, name string, generation uint64) err
 		func() error { return s.Engine.WaitLatch(ctx, name, generation) })
 }
 
+func (s *spy) SetData(ctx context.Context, set driver.DataSet) error {
+	c := call{method: "SetData", name: set.Hold.Name, owner: set.Hold.Owner}
+	return s.do(ctx, c, func() error { return s.Engine.SetData(context.WithoutCancel(ctx), set) })
+}
+
+func (s *spy) Data(ctx context.Context, name string) (driver.Data, error) {
+	return runSpied(ctx, s, call{method: "Data", name: name},
+		func() (driver.Data, error) { return s.Engine.Data(ctx, name) })
+}
+
 // onBoth runs a test in virtual time with each sort of engine: one in the memory of the process, and one that is
 // reached as a server is. A bubble that ends with goroutines left fails, so each of these tests
 // also shows that nothing leaks.

@@ -39,7 +39,7 @@ func (l *lock) turnRequest(a *acquisition) turnRequest {
 func (h *hold) handOverLocked() bool {
 	l := h.lock
 	c := l.client
-	if !h.hasTurn || h.spareTokens == 0 || h.mode != driver.Exclusive || !l.isPlain() {
+	if !h.hasTurn || h.hasUnconfirmedData() || h.spareTokens == 0 || h.mode != driver.Exclusive || !l.isPlain() {
 		return false
 	}
 	now := driver.Now()

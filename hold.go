@@ -44,6 +44,10 @@ type hold struct {
 	recallable  bool           // the engine calls recall when somebody else asks for the name
 	recalled    bool           // it has
 
+	// What was stored with SetData; see data.go.
+	dataSent      uint64 // how often it was sent
+	dataConfirmed uint64 // the highest of these numbers that the engine has confirmed
+
 	// The current tenure.
 	validity     validity
 	token        uint64

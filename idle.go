@@ -53,7 +53,7 @@ func (h *hold) nextTokenRangeLocked() int {
 func (h *hold) parkIdleLocked() bool {
 	l := h.lock
 	c := l.client
-	if !h.recallable || h.recalled || !h.hasTurn || h.mode != driver.Exclusive {
+	if !h.recallable || h.recalled || !h.hasTurn || h.hasUnconfirmedData() || h.mode != driver.Exclusive {
 		return false
 	}
 	now := driver.Now()

@@ -49,6 +49,9 @@ var among = []string{
 // itself.
 const operators = "admin"
 
+// features is a package that is built on the core alone.
+const features = "once"
+
 // amongDriver are the internal packages that speak of keys, outcomes, instants, listings or findings, and so know
 // driver.
 var amongDriver = []string{
@@ -130,6 +133,10 @@ func (s source) breach(imported string) string {
 	case s.dir == ".":
 		if to != "driver" && !under(to, "internal") {
 			return "the core knows only driver and its internal packages"
+		}
+	case s.dir == features:
+		if to != "" && to != "driver" && !under(to, "internal") {
+			return "what is built on the core knows the core, driver and internal packages"
 		}
 	case s.dir == operators:
 		if to != "" && to != "driver" && !under(to, "internal") {

@@ -82,9 +82,17 @@ func (c *Client) hasLatches() bool {
 	return ok
 }
 
-// callLatcher sends a request that may be repeated, because it takes effect only once.
 func callLatcher[T any](
 	ctx context.Context, k *lock, op string, f func(context.Context, driver.Latcher) (T, error),
+) (v T, err error) {
+	return callRepeatedly(ctx, k, op, func(ctx context.Context) (T, error) {
+		return f(ctx, k.client.engine.(driver.Latcher))
+	})
+}
+
+// callRepeatedly sends a request that may be repeated, because it takes effect only once.
+func callRepeatedly[T any](
+	ctx context.Context, k *lock, op string, f func(context.Context) (T, error),
 ) (v T, err error) {
 	if k.err != nil {
 		return v, k.err
@@ -95,9 +103,7 @@ func callLatcher[T any](
 	err = k.retryUnknown(ctx, op, timelimit.ErrNoAnswer, func() error {
 		var err error
 		requests := &k.client.requests
-		v, err = timelimit.Send(ctx, requests, requests.Timeout/2, func(ctx context.Context) (T, error) {
-			return f(ctx, k.client.engine.(driver.Latcher))
-		})
+		v, err = timelimit.Send(ctx, requests, requests.Timeout/2, f)
 		return err
 	})
 	return v, err

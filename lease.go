@@ -68,6 +68,9 @@ func noteDropped(h *hold) { h.droppedLeases.Add(1) }
 // Name returns the name that is locked.
 func (l *Lease) Name() string { return l.hold.lock.key.Name }
 
+// Holder returns the public text about the holder, which listings show: see [WithHolder] and [Label].
+func (l *Lease) Holder() string { return l.hold.lock.holder }
+
 // Token returns the fencing token: larger than that of every earlier grant of the name, below 2^53, never zero. Send it
 // with each write, and let the resource refuse a token that is smaller than one it has seen.
 func (l *Lease) Token() uint64 { return l.token }

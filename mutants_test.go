@@ -106,6 +106,15 @@ var mutants = []mutant{
 		{"renewal.go", "!h.unsent && h.nextRenewal-at", "h.nextRenewal-at"},
 		{"hold.go", "if h.isRenewedLocked() && !h.unsent {", "if h.isRenewedLocked() {"},
 	}, test: "TestMoreLeasesThanCanBeRenewed"},
+	{name: "lock handed over while its data is on the way", edits: []edit{
+		{"handover.go", "h.hasUnconfirmedData() || ", ""},
+	}, test: "TestDataThatIsNotConfirmedEndsItsHold/handed_over"},
+	{name: "lock lingers while its data is on the way", edits: []edit{
+		{"idle.go", " || h.hasUnconfirmedData()", ""},
+	}, test: "TestDataThatIsNotConfirmedEndsItsHold/lingers"},
+	{name: "data is sent once", edits: []edit{
+		{"data.go", "if !errors.Is(err, ErrUnavailable) ||", "if true ||"},
+	}, test: "TestDataIsSentAgainWithoutAnAnswer"},
 	{name: "Do does not say why the work was cancelled", edits: []edit{
 		{"lock.go", "return l.hold.lock.newError(\"work under\", e.Err, work)", "return work"},
 	}, test: "TestDoSaysWhyTheWorkWasCancelled"},

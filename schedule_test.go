@@ -99,7 +99,7 @@ func runSchedule(t *testing.T, seed uint64) (w *simulation) {
 // counts is how often the events happened that the schedules are meant to test.
 type counts struct {
 	grants, sets, handOvers, held, unavailable, gaveUp, lost, unknown, released, outlived, delayed, reused,
-	recalled, exchanged int
+	recalled, exchanged, stored, notStored int
 }
 
 var totalMu sync.Mutex
@@ -121,6 +121,8 @@ func (c *counts) add(o *counts) {
 	c.reused += o.reused
 	c.recalled += o.recalled
 	c.exchanged += o.exchanged
+	c.stored += o.stored
+	c.notStored += o.notStored
 }
 
 func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
@@ -129,7 +131,7 @@ func (c *counts) String() string { return fmt.Sprintf("%+v", *c) }
 func (c *counts) wantAll(t *testing.T) {
 	for _, n := range []int{c.grants, c.sets, c.handOvers, c.held, c.unavailable, c.gaveUp, c.lost, c.unknown,
 		c.released, c.outlived, c.delayed, c.reused, c.recalled,
-		c.exchanged} {
+		c.exchanged, c.stored, c.notStored} {
 		if n == 0 {
 			t.Errorf("something never happened: %s", c)
 		}

@@ -375,7 +375,9 @@ func (w *program) noteFailed(key driver.Key, err error) {
 // use works under the lease and releases it.
 func (w *program) use(lease *Lease, s *holding) {
 	done := lease.Context().Done()
-	switch w.rng.IntN(6) {
+	switch w.rng.IntN(7) {
+	case 4:
+		w.storeData(lease, s)
 	case 0: // works for long, and watches the context
 		select {
 		case <-done:
@@ -409,6 +411,45 @@ func (w *program) use(lease *Lease, s *holding) {
 		}
 	}
 	w.release(lease, s)
+}
+
+// storeData stores the token of the lease as the data of a lock, after a look at what is stored, and looks again.
+func (w *program) storeData(lease *Lease, s *holding) {
+	j := s.checker
+	if j.key.Kind != driver.Lock || s.shared {
+		return
+	}
+	m := w.client.Mutex(lease.Name())
+	look := func() {
+		before := j.dataStored()
+		d, err := m.Data(context.Background())
+		if err != nil {
+			w.printf("%s: no data of %s: %s", w.name, lease.Name(), brief(err))
+			return
+		}
+		if lease.Err() == nil {
+			j.checkData(w, lease, d, before)
+		}
+	}
+	look()
+	time.Sleep(w.upTo(w.ttl / 20))
+	err := lease.SetData(context.Background(), fmt.Append(nil, lease.Token()))
+	w.simulation.mu.Lock()
+	switch {
+	case err == nil:
+		w.counts.stored++
+	case errors.Is(err, ErrUnavailable):
+		w.counts.notStored++
+	}
+	w.simulation.mu.Unlock()
+	if err == nil {
+		w.printf("%s: data of %s stored with token %d", w.name, lease.Name(), lease.Token())
+		j.noteData(lease.Token())
+	} else {
+		w.printf("%s: data of %s not stored: %s", w.name, lease.Name(), brief(err))
+	}
+	time.Sleep(w.upTo(w.ttl / 20))
+	look()
 }
 
 func (w *program) release(lease *Lease, s *holding) {

@@ -32,6 +32,15 @@ func (en entry) compareUnchanged() *pb.Compare {
 	}
 }
 
+// compareModifiedAt is true if the key was last changed at the revision. Revision 0 stands for a key that does not
+// exist.
+func compareModifiedAt(path string, revision int64) *pb.Compare {
+	return &pb.Compare{
+		Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(path),
+		TargetUnion: &pb.Compare_ModRevision{ModRevision: revision},
+	}
+}
+
 // compareEtcdLease is true if the key is attached to the etcd lease.
 func compareEtcdLease(path string, id clientv3.LeaseID) *pb.Compare {
 	return &pb.Compare{

@@ -44,9 +44,10 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.AllTaker = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
+	_ driver.DataKeeper = (*Engine)(nil)
 )
 
 // defaultRequestTimeout limits requests without an earlier deadline.

@@ -8,6 +8,20 @@ import (
 
 var mutants = []overlay.Fault{
 	{
+		Name: "data stored without a look at the holder",
+		Edits: []overlay.Edit{{File: "data.go", From: "all(own.compareUnchanged(), compareModifiedAt(path, modified))",
+			To: "all(compareModifiedAt(path, modified))"}},
+		Test: "TestDataThatArrivesLate",
+		Says: `taken: the data is "late"`,
+	},
+	{
+		Name: "data stored over later data",
+		Edits: []overlay.Edit{{File: "data.go", From: "all(own.compareUnchanged(), compareModifiedAt(path, modified))",
+			To: "append(all(own.compareUnchanged()), all(compareModifiedAt(path, modified))[1:]...)"}},
+		Test: "TestDataThatArrivesLate",
+		Says: `overtaken: the data is "first"`,
+	},
+	{
 		Name:  "end of a session frees its locks",
 		Edits: []overlay.Edit{{Func: "certainSeconds", Body: "return 1"}},
 		Test:  "TestGraceOfADeadHolder",

@@ -151,6 +151,12 @@ func opPut(path string, rec record, lease clientv3.LeaseID) *pb.RequestOp {
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
 }
 
+// opPutValue puts a key that is attached to no etcd lease.
+func opPutValue(path string, value []byte) *pb.RequestOp {
+	put := &pb.PutRequest{Key: []byte(path), Value: value}
+	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
+}
+
 // opSession puts the key of a session.
 func opSession(s *session) *pb.RequestOp {
 	put := &pb.PutRequest{Key: []byte(s.key), Lease: int64(s.id)}

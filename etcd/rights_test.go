@@ -128,6 +128,9 @@ func (s *serverWithUsers) doReading(ctx context.Context, t *testing.T, e *etcd.E
 			t.Errorf("%+v: nothing is seen", q)
 		}
 	}
+	if _, err := e.Data(ctx, "seen"); err != nil {
+		return err
+	}
 	_, err := e.Examine(ctx)
 	return err
 }
@@ -140,6 +143,12 @@ func (s *serverWithUsers) doLocking(ctx context.Context, t *testing.T, e *etcd.E
 		}
 		if err := renewOnce(ctx, e, r); err != nil {
 			return err
+		}
+		if r.Kind == driver.Lock {
+			d := driver.Data{Value: []byte("x"), Token: 1, Number: 1}
+			if err := e.SetData(ctx, driver.DataSet{Hold: holdOf(r), Data: d}); err != nil {
+				return err
+			}
 		}
 		next := newRequest(name)
 		next.Kind, next.Size, next.Join = r.Kind, r.Size, true

@@ -33,6 +33,7 @@ type Engine struct {
 
 	locks, semaphores [shardCount]shard
 	latches           latches
+	data              dataByName
 	records           records
 }
 
@@ -40,13 +41,14 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine    = (*Engine)(nil)
-	_ driver.Operator  = (*Engine)(nil)
-	_ driver.AllTaker  = (*Engine)(nil)
-	_ driver.Exchanger = (*Engine)(nil)
-	_ quorumnode.Node  = (*Engine)(nil)
-	_ driver.Wanter    = (*Engine)(nil)
-	_ driver.Latcher   = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
+	_ driver.Exchanger  = (*Engine)(nil)
+	_ quorumnode.Node   = (*Engine)(nil)
+	_ driver.Wanter     = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.DataKeeper = (*Engine)(nil)
 )
 
 // Option changes an engine when it is created.

@@ -39,11 +39,12 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.AllTaker = (*Engine)(nil)
-	_ driver.Latcher  = (*Engine)(nil)
-	_ driver.Wanter   = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.AllTaker   = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.DataKeeper = (*Engine)(nil)
+	_ driver.Wanter     = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine].

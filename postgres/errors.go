@@ -16,7 +16,9 @@ import (
 var (
 	errClosed = driver.Permanent(errors.New("the postgres engine has been closed: open another one"))
 	errTokens = errors.New("postgres: somebody else has written into the rows of the name: release it by force")
-	errLatch  = driver.Permanent(errors.New("postgres: somebody else has written into the latch: " +
+	errData   = driver.Permanent(errors.New("postgres: somebody else has written into the data of the lock: " +
+		"delete its row from the table data"))
+	errLatch = driver.Permanent(errors.New("postgres: somebody else has written into the latch: " +
 		"delete its row from the table latches"))
 	errNoPool = errors.New("postgres engine: the pool is nil: make one with pgxpool.New")
 	errBusy   = errors.New("postgres: another transaction is changing the row of the lease at this moment: try again")

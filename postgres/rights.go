@@ -50,6 +50,8 @@ const (
 	toLock
 	// toLatch is to change latches.
 	toLatch
+	// toStore is to store data under the names of locks.
+	toStore
 	// toRecord is to write the records of forced releases.
 	toRecord
 )
@@ -81,6 +83,9 @@ var needs = []need{
 	{"latch_downs", "SELECT, DELETE", "", toLock | toLatch},
 	{"latches", "INSERT, UPDATE", "", toLatch},
 	{"latch_downs", "INSERT", "", toLatch},
+
+	{"data", "SELECT", "", toLook | toStore},
+	{"data", "INSERT, UPDATE", "", toStore},
 
 	{"removals", "SELECT", "", toLook | toRecord},
 	{"removals", "INSERT, UPDATE, DELETE", "", toRecord},

@@ -259,6 +259,9 @@ func TestDocumentedRightsToLook(t *testing.T) {
 		if _, err := e.LatchState(t.Context(), "l"); err != nil {
 			return err
 		}
+		if _, err := e.Data(t.Context(), "a"); err != nil {
+			return err
+		}
 		if err := e.Leaks(t.Context(), driver.Query{}, func(driver.Leak) bool { return true }); err != nil {
 			return err
 		}
@@ -390,6 +393,13 @@ func (r *rightsTest) locks(user string) error {
 	}
 	if _, err := e.Wait(ctx, second); err != nil {
 		return err
+	}
+	set := driver.DataSet{Hold: holdOf(second), Data: driver.Data{Value: []byte("x"), Token: 1, Number: 1}}
+	for range 2 {
+		if err := e.SetData(ctx, set); err != nil {
+			return err
+		}
+		set.Data.Number++
 	}
 	if err := e.Release(ctx, driver.Release{Hold: holdOf(second)}); err != nil {
 		return err

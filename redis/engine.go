@@ -70,6 +70,7 @@ var (
 	_ driver.Router      = (*Engine)(nil)
 	_ driver.Wanter      = (*Engine)(nil)
 	_ driver.Latcher     = (*Engine)(nil)
+	_ driver.DataKeeper  = (*Engine)(nil)
 	_ quorumnode.Starter = (*Engine)(nil)
 	_ quorumnode.Passer  = (*Engine)(nil)
 )

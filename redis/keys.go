@@ -32,6 +32,7 @@ const (
 	partPermitsInfo    = "permits-info"
 
 	partLatch = "latch"
+	partData  = "data"
 )
 
 func (e *Engine) names(k driver.Key) redisKeys {
@@ -66,6 +67,9 @@ func (n redisKeys) allKeys() []string {
 	}
 	return []string{n.value, n.token, p + partQueue, p + partHolders, p + partInfo}
 }
+
+// data returns the key of the data of a lock.
+func (n redisKeys) data() string { return n.partPrefix() + partData }
 
 // valueAndToken returns the keys of the value and the token.
 func (n redisKeys) valueAndToken() []string { return []string{n.value, n.token} }

@@ -58,6 +58,8 @@ const (
 	scriptLatchSet
 	scriptLatchDown
 	scriptLatchStatus
+	scriptDataSet
+	scriptDataRead
 	scriptRights
 	scriptRightsRead
 	scriptGuard
@@ -108,6 +110,10 @@ var (
 	latchDownLua string
 	//go:embed scripts/latch_status.lua
 	latchStatusLua string
+	//go:embed scripts/data_set.lua
+	dataSetLua string
+	//go:embed scripts/data_read.lua
+	dataReadLua string
 	//go:embed scripts/permitted.lua
 	permittedLua string
 	//go:embed scripts/rights.lua
@@ -165,6 +171,8 @@ var scriptSources = [scriptCount]*string{
 	scriptLatchSet:         &latchSetLua,
 	scriptLatchDown:        &latchDownLua,
 	scriptLatchStatus:      &latchStatusLua,
+	scriptDataSet:          &dataSetLua,
+	scriptDataRead:         &dataReadLua,
 	scriptRights:           &rightsLua,
 	scriptRightsRead:       &rightsReadLua,
 	scriptGuard:            &guardLua,
@@ -244,7 +252,7 @@ func (set *scriptSet) checksMarker(s script) bool {
 // with EVALSHA_RO.
 func (s script) isReadOnly() bool {
 	switch s {
-	case scriptStatus, scriptLatchStatus, scriptRemovalsRead,
+	case scriptStatus, scriptLatchStatus, scriptDataRead, scriptRemovalsRead,
 		scriptLeakFind, scriptLeakLatch, scriptRightsRead, scriptGuard:
 		return true
 	}

@@ -49,9 +49,10 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
-	_ driver.Latcher  = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.Latcher    = (*Engine)(nil)
+	_ driver.DataKeeper = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine].

@@ -96,3 +96,13 @@ func (e *Engine) Record(ctx context.Context, r driver.Removal) error {
 func (e *Engine) Records(ctx context.Context, limit int) ([]driver.Removal, error) {
 	return inTime(ctx, e, func(ctx context.Context) ([]driver.Removal, error) { return e.records(ctx, limit) })
 }
+
+// SetData implements [driver.DataKeeper]. The data is flushed to disk before SetData returns.
+func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
+	return detach.Run(ctx, &e.workers, func(ctx context.Context) error { return e.setData(ctx, s) })
+}
+
+// Data implements [driver.DataKeeper].
+func (e *Engine) Data(ctx context.Context, name string) (driver.Data, error) {
+	return inTime(ctx, e, func(ctx context.Context) (driver.Data, error) { return e.readData(ctx, name) })
+}

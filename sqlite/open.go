@@ -180,15 +180,15 @@ func (e *Engine) initFile() error {
 	var h header
 	err := e.read(ctx, func(v *view) (err error) {
 		if h, err = readHeader(v.conn); err == nil && h.isOurs() {
-			err = v.row([]any{&h.boot, &h.hasRemovals},
-				"SELECT boot, EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'removals') FROM meta")
+			err = v.row([]any{&h.boot, &h.hasAllTables},
+				"SELECT boot, (SELECT count(*) FROM sqlite_schema WHERE name IN ('removals', 'data')) = 2 FROM meta")
 			if errors.Is(err, sql.ErrNoRows) {
 				err = errMeta
 			}
 		}
 		return err
 	})
-	if err != nil || h.isOurs() && h.boot == e.clock.boot && h.hasRemovals {
+	if err != nil || h.isOurs() && h.boot == e.clock.boot && h.hasAllTables {
 		return err
 	}
 	return e.change(ctx, e.durable, e.initTables)

@@ -23,7 +23,7 @@ type header struct {
 	application, version int64
 	tables               int64
 	boot                 string
-	hasRemovals          bool // the table removals exists
+	hasAllTables         bool // also those that early versions have not made
 }
 
 func (h header) isEmpty() bool { return h.application == 0 && h.version == 0 && h.tables == 0 }
@@ -79,7 +79,7 @@ func (e *Engine) initTables(v *view) error {
 	if h.isEmpty() {
 		return e.createTables(v)
 	}
-	if _, err := v.conn.conn.ExecContext(context.Background(), removals); err != nil {
+	if _, err := v.conn.conn.ExecContext(context.Background(), removals+dataTable); err != nil {
 		return err
 	}
 	return e.moveToThisBoot(v)
@@ -88,7 +88,7 @@ func (e *Engine) initTables(v *view) error {
 // createTables creates the tables.
 func (e *Engine) createTables(v *view) error {
 	marks := fmt.Sprintf("PRAGMA application_id = %d; PRAGMA user_version = %d;", applicationID, schemaVersion)
-	if _, err := v.conn.conn.ExecContext(context.Background(), schema+removals+marks); err != nil {
+	if _, err := v.conn.conn.ExecContext(context.Background(), schema+removals+dataTable+marks); err != nil {
 		return err
 	}
 	_, err := v.exec("INSERT INTO meta (id, boot, last, mark) VALUES (1, ?, 0, ?)", e.clock.boot, tokenStep)

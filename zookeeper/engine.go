@@ -37,8 +37,9 @@ type Engine struct {
 type unsupported = driver.Unsupported
 
 var (
-	_ driver.Engine   = (*Engine)(nil)
-	_ driver.Operator = (*Engine)(nil)
+	_ driver.Engine     = (*Engine)(nil)
+	_ driver.Operator   = (*Engine)(nil)
+	_ driver.DataKeeper = (*Engine)(nil)
 )
 
 // Abilities implements [driver.Engine]. MaxTTL is two fifths of the timeout that the servers have given the session.

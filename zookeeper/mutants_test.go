@@ -7,6 +7,17 @@ import (
 )
 
 var mutants = []overlay.Fault{{
+	Name: "data stored without a look at the holder",
+	Edits: []overlay.Edit{{
+		File: "data.go", From: "&zk.CheckVersionRequest{Path: entry, Version: own.stat.Version}",
+		To: "&zk.CheckVersionRequest{Path: \"/\" + entry[:0], Version: -1 + 0*own.stat.Version}",
+	}},
+	Test: "TestDataThatArrivesLate", Says: "late: true",
+}, {
+	Name:  "data stored over later data",
+	Edits: []overlay.Edit{{File: "data.go", From: "Data: value, Version: version}", To: "Data: value, Version: -1}"}},
+	Test:  "TestDataThatArrivesLate", Says: "overtaken: true",
+}, {
 	Name: "session counted from the last answer",
 	Edits: []overlay.Edit{{
 		File: "session_life.go",

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -48,7 +49,7 @@ func documentedRights(t *testing.T) (staying map[string][]zk.ACL, made []zk.ACL)
 		}
 	}
 	inURL := regexp.MustCompile(`(?m)^zookeeper://\S+\?acl=(\S+)$`).FindStringSubmatch(text)
-	if inURL == nil || len(staying) != 3 || !slices.Equal(staying["/leasehold/lock"], staying["/leasehold/semaphore"]) {
+	if inURL == nil || len(staying) != 4 || !slices.Equal(staying["/leasehold/lock"], staying["/leasehold/semaphore"]) {
 		t.Fatalf("the documentation has %v, %q", staying, inURL)
 	}
 	return staying, list(inURL[1])
@@ -85,7 +86,7 @@ type rightsTest struct {
 func newRightsTest(t *testing.T, staying map[string][]zk.ACL, made []zk.ACL) *rightsTest {
 	t.Helper()
 	r := &rightsTest{T: t, prefix: "/rights-" + rand.Text(), admin: session(t, "admin")}
-	for _, node := range []string{"", "/lock", "/semaphore"} {
+	for _, node := range []string{"", "/lock", "/semaphore", "/data"} {
 		acl := append(zk.AuthACL(zk.PermAll), staying["/leasehold"+node]...)
 		if _, err := r.admin.Create(r.prefix+node, nil, 0, acl); err != nil {
 			t.Fatal(err)
@@ -170,6 +171,10 @@ func (r *rightsTest) checkLocks(e, other *Engine) error {
 	if err := renewOne(r, e, second); err != nil {
 		return err
 	}
+	d := driver.Data{Value: []byte("x"), Token: 1, Number: 1}
+	if err := e.SetData(r.Context(), driver.DataSet{Hold: hold(second), Data: d}); err != nil {
+		return err
+	}
 	return e.Release(r.Context(), driver.Release{Hold: hold(second)})
 }
 
@@ -212,6 +217,13 @@ func (r *rightsTest) checkReads(holders ...*Engine) error {
 		}
 		if len(page) != 1 || len(page[0].Holders) != 1 {
 			return fmt.Errorf("the listing is %+v", page)
+		}
+		d, err := r.look.Data(r.Context(), longLock(r, "made by "+e.config.user).Name)
+		if err != nil {
+			return err
+		}
+		if string(d.Value) != "x" {
+			return fmt.Errorf("the data is %q", d.Value)
 		}
 	}
 	if _, err := r.look.List(r.Context(), driver.Query{}); err != nil {
@@ -257,9 +269,8 @@ func TestDocumentedRightsAreNeeded(t *testing.T) {
 			continue // like the other one
 		}
 		without(list, node, func(what string, less []zk.ACL) {
-			lists := map[string][]zk.ACL{
-				"/leasehold/lock": less, "/leasehold/semaphore": staying["/leasehold/semaphore"],
-			}
+			lists := maps.Clone(staying)
+			lists[node] = less
 			fails(what, lists, made)
 		})
 	}

@@ -16,7 +16,7 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	drivertest.Run(t, drivertest.Harness{
 		Start: func(t *testing.T) drivertest.Environment {
-			if strings.HasSuffix(t.Name(), "/GrowOverCrash") {
+			if strings.HasSuffix(t.Name(), "Crash") {
 				s := zookeeperserver.ForTest(t, zookeeperserver.Config{MaxSession: longSession})
 				return drivertest.Environment{
 					Open: func(t *testing.T) driver.Engine { return openAt(t, s, WithSessionTimeout(longSession)) },

@@ -37,8 +37,8 @@ type ability struct {
 // able is what an engine reports, how many tokens in a row it grants, and what operators can do.
 type able struct {
 	driver.Abilities
-	tokens                                                     int
-	latches, queue, all, force, records, examine, leaks, votes bool
+	tokens                                                           int
+	latches, data, queue, all, force, records, examine, leaks, votes bool
 }
 
 // abilities are the rows.
@@ -52,6 +52,7 @@ var abilities = []ability{
 	{"several names in one step", func(a able) string { return yes(a.all) }},
 	{"tokens in a row, for hand-over inside a process", func(a able) string { return yes(a.tokens > 1) }},
 	{"an idle lock is recalled (`Linger`)", func(a able) string { return yes(a.Recalls) }},
+	{"data of a lock (`SetData`), and so work [once per tick](../once.md)", func(a able) string { return yes(a.data) }},
 	{"release by force", func(a able) string { return yes(a.force) }},
 	{"… with a record", func(a able) string { return yes(a.records) }},
 	{"`leasehold doctor`", func(a able) string { return yes(a.examine) }},
@@ -94,6 +95,7 @@ func ableOf(t *testing.T, url string) able {
 	ctx, cancel := context.WithTimeout(t.Context(), testTimeout)
 	defer cancel()
 	_, a.latches = e.(driver.Latcher)
+	_, a.data = e.(driver.DataKeeper)
 	_, a.all = e.(driver.AllTaker)
 	a.askOperator(ctx, driver.OperatorOf(e))
 	r := driver.Request{Key: driver.Key{Kind: driver.Lock, Name: "abilities-" + rand.Text()}, Owner: rand.Text(),

@@ -80,7 +80,7 @@ func TestSignalsEndCommandsOnServersThatSayNothing(t *testing.T) {
 	t.Parallel()
 	const patient = "?timeout=10m&dial_timeout=10m"
 	looks := []string{"ls", "inspect a", "check a", "wait a", "watch a", "doctor", "leaks", "release --force --yes a",
-		"open --yes", "audit"}
+		"open --yes", "audit", "runs a", "runs --forget --yes a"}
 	var begun []func()
 	for name, it := range map[string]struct {
 		url      string

@@ -18,6 +18,7 @@ require (
 	github.com/prometheus/client_golang v1.25.0 // what leasehold exporter serves
 	github.com/prometheus/common v0.72.0 // in tests alone, as client_golang has it: reads what leasehold exporter serves
 	github.com/redis/go-redis/v9 v9.23.0
+	github.com/robfig/cron/v3 v3.0.1 // reads --schedule: the parser that most use, without dependencies
 	github.com/rogpeppe/go-internal v1.16.0 // testscript, in tests alone
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

@@ -71,7 +71,8 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	m.use(url("shop", "&migrate=off"))
 	m.until("a waiter", func() bool { return strings.Contains(m.do("inspect", "a").want(t, 0).out, "waiting: 1.") })
 	m.do("run", "-n", "a", "--", "echo", "must not run").want(t, 75)
-	for _, args := range []string{"run -s b -- true", "run --slots 2 b -- true", "run --min-hold 100ms b -- true"} {
+	for _, args := range []string{"run -s b -- true", "run --slots 2 b -- true", "run --min-hold 100ms b -- true",
+		"run --once 1 job -- true"} {
 		m.do(strings.Fields(args)...).want(t, 0).wantNoSecret(t)
 	}
 	if r := m.do("release", "--force", "--yes", "a").want(t, 69); !strings.Contains(r.err, "ON leasehold.removals TO") {
@@ -89,6 +90,9 @@ func TestSmallestRightsOnPostgres(t *testing.T) {
 	holder.wait().want(t, 70)
 	for _, user := range []string{"shop_operate", "shop_look"} {
 		m.use(url(user, ""))
+		if r := m.do("runs", "job").want(t, 0); !strings.HasPrefix(r.out, "done: 1\n") {
+			t.Errorf("the runs are %q", r.out)
+		}
 		if r := m.do("audit").want(t, 0); strings.Count(r.out, "\n") != 2 {
 			t.Errorf("the record is %q", r.out)
 		}

@@ -57,6 +57,7 @@ func TestCommandsNeedOneSetOfRights(t *testing.T) {
 	m.use(at["operate"]).do("open", "--yes", "--why", "a test").want(t, 0)
 
 	m.use(at["lock"])
+	m.do("run", "--once", "1", "job", "--", "true").want(t, 0)
 	holder := m.hold("--ttl", "20s", "a")
 	next := m.start("run", "-w", "60s", "a", "--", "echo", "it was my turn")
 	refused("release", "--force", "--yes", "a")
@@ -68,6 +69,10 @@ func TestCommandsNeedOneSetOfRights(t *testing.T) {
 	m.do("wait", "-w", "0", "a").want(t, 75)
 	m.do("leaks").want(t, 0)
 	m.do("audit").want(t, 0)
+	if r := m.do("runs", "job").want(t, 0); !strings.HasPrefix(r.out, "done: 1\n") {
+		t.Errorf("the runs are %q", r.out)
+	}
+	refused("runs", "--forget", "--yes", "job")
 	m.do("doctor").want(t, 0).wantNoSecret(t)
 	e := m.export()
 	e.awaitMetrics("leasehold_up 1", `leasehold_locks_held{kind="lock",resource="default"} 1`,

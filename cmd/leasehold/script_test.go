@@ -75,6 +75,7 @@ func (s *testServers) run(t *testing.T, can able, folders ...string) {
 			has, known := map[string]bool{
 				"shared": can.Shared, "semaphores": can.Semaphores, "votes": can.votes, "leaks": can.leaks,
 				"records": can.records, "examine": can.examine, "waiters": can.Waiters, "queue": can.queue,
+				"data": can.data,
 			}[name]
 			if !known {
 				return false, fmt.Errorf("there is no condition %q", name)

@@ -103,6 +103,7 @@ var concerns = []concern{
 	{"Shared", shared},
 	{"Permits", permits},
 	{"Latch", latch},
+	{"Data", data},
 	{"Force", force},
 	{"All", all},
 	{"Raise", raise},

@@ -28,6 +28,8 @@ const (
 	CountDown    Method = "CountDown"
 	LatchState   Method = "LatchState"
 	WaitLatch    Method = "WaitLatch"
+	SetData      Method = "SetData"
+	Data         Method = "Data"
 )
 
 // Op is one request.

@@ -10,11 +10,12 @@ import (
 )
 
 var (
-	_ driver.AllTaker  = (*Faulty)(nil)
-	_ driver.Exchanger = (*Faulty)(nil)
-	_ quorumnode.Node  = (*Faulty)(nil)
-	_ driver.Wanter    = (*Faulty)(nil)
-	_ driver.Latcher   = (*Faulty)(nil)
+	_ driver.AllTaker   = (*Faulty)(nil)
+	_ driver.Exchanger  = (*Faulty)(nil)
+	_ quorumnode.Node   = (*Faulty)(nil)
+	_ driver.Wanter     = (*Faulty)(nil)
+	_ driver.Latcher    = (*Faulty)(nil)
+	_ driver.DataKeeper = (*Faulty)(nil)
 )
 
 // innerAs returns the wrapped engine as one of the optional interfaces.
@@ -176,4 +177,27 @@ func (f *Faulty) WaitLatch(ctx context.Context, name string, generation uint64) 
 
 func latchKey(name string) driver.Key {
 	return driver.Key{Kind: driver.Latch, Name: name}
+}
+
+// SetData implements [driver.DataKeeper].
+func (f *Faulty) SetData(ctx context.Context, s driver.DataSet) error {
+	inner, err := innerAs[driver.DataKeeper](f)
+	if err != nil {
+		return err
+	}
+	return f.do(ctx, f.fault(ctx, SetData, s.Hold.Key, s.Hold.Owner), func(ctx context.Context) error {
+		return inner.SetData(ctx, s)
+	})
+}
+
+// Data implements [driver.DataKeeper].
+func (f *Faulty) Data(ctx context.Context, name string) (driver.Data, error) {
+	inner, err := innerAs[driver.DataKeeper](f)
+	if err != nil {
+		return driver.Data{}, err
+	}
+	key := driver.Key{Kind: driver.Lock, Name: name}
+	return through(ctx, f, f.fault(ctx, Data, key, ""), func(ctx context.Context) (driver.Data, error) {
+		return inner.Data(ctx, name)
+	})
 }

@@ -46,7 +46,8 @@ func TestSuiteFindsMutants(t *testing.T) {
 			t.Errorf("%s has not found it: %v\n%s", caught, err, out)
 		}
 	}
-	for _, a := range slices.Concat(mutants, heldBackMutants, ownerMutants, waiterMutants, operatorMutants) {
+	for _, a := range slices.Concat(mutants, heldBackMutants, ownerMutants, waiterMutants, operatorMutants,
+		dataMutants) {
 		t.Run(a.name, func(t *testing.T) {
 			t.Parallel()
 			expectFailure(t, a.name, a.foundBy)
@@ -66,7 +67,8 @@ func TestMutant(t *testing.T) {
 	}
 	h := crashing(0)
 	if name != amnesia {
-		all := slices.Concat(mutants, heldBackMutants, ownerMutants, waiterMutants, operatorMutants)
+		all := slices.Concat(mutants, heldBackMutants, ownerMutants, waiterMutants, operatorMutants,
+			dataMutants)
 		i := slices.IndexFunc(all, func(a mutant) bool { return a.name == name })
 		if i < 0 {
 			t.Fatalf("no mutant %q", name)
@@ -89,7 +91,8 @@ func TestCrash(t *testing.T) {
 // the given number of tokens.
 func crashing(skip uint64) drivertest.Harness {
 	return drivertest.Harness{
-		TTL: 200 * time.Millisecond,
+		TTL:   200 * time.Millisecond,
+		Lacks: map[string]string{"Data/DataSurvivesACrash": "nothing survives"},
 		Start: func(*testing.T) drivertest.Environment {
 			var crashes atomic.Uint64
 			var server atomic.Pointer[memory.Engine]

@@ -164,6 +164,15 @@ func (e *env) addOptionalCalls(
 		}
 		calls["WaitLatch"] = func(ctx context.Context) error { return l.WaitLatch(ctx, e.prefix+"latch", 1) }
 	}
+	if k, ok := engine.(driver.DataKeeper); ok {
+		calls["SetData"] = func(ctx context.Context) error {
+			return k.SetData(
+				ctx,
+				driver.DataSet{Hold: holdOf(held), Data: driver.Data{Value: []byte("x"), Token: 1, Number: 1}},
+			)
+		}
+		calls["Data"] = func(ctx context.Context) error { _, err := k.Data(ctx, held.Name); return err }
+	}
 	o := driver.OperatorOf(engine) // it answers at once what it does not support
 	calls["ForceRelease"] = func(ctx context.Context) error { return o.ForceRelease(ctx, held.Key, 1) }
 	calls["Walk"] = func(ctx context.Context) error {

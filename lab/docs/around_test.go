@@ -12,8 +12,8 @@ var packages = map[string]string{
 	"leasehold": home, "admin": home + "/admin", "memory": home + "/memory", "fence": home + "/fence",
 	"driver": home + "/driver", "drivertest": home + "/driver/drivertest",
 	"sqlite": home + "/sqlite", "postgres": home + "/postgres", "etcd": home + "/etcd",
-	"zookeeper": home + "/zookeeper",
-	"redis":     home + "/redis", "redlock": home + "/redis/redlock", "redisfence": home + "/redis/redisfence",
+	"zookeeper": home + "/zookeeper", "once": home + "/once",
+	"redis": home + "/redis", "redlock": home + "/redis/redlock", "redisfence": home + "/redis/redisfence",
 	"pgxfence": home + "/postgres/pgxfence", "objects": home + "/redis/redisson/objects",
 	"leaseholdprometheus": home + "/prometheus",
 	"leaseholdotel":       home + "/otel",
@@ -68,6 +68,8 @@ var onPage = map[string]string{
 		var pool *pgxpool.Pool
 		var tx pgx.Tx
 		var errTooLittle error
+		var job *once.Job
+		var tick once.Tick
 	`,
 	"docs/engines/redis.md": `var rdb *goredis.Client
 	`,
@@ -89,6 +91,9 @@ var onPage = map[string]string{
 		func report(context.Context) error { return nil }
 		func waitSeconds(string, float64) {}
 		func lostTotal(string) {}
+	`,
+	"docs/once.md": `
+		func report(context.Context, time.Time, uint64) error { return nil }
 	`,
 	"docs/metrics.md": `
 		var metrics *leaseholdprometheus.Metrics

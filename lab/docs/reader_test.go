@@ -39,8 +39,8 @@ func build(m *testing.M) int {
 }
 
 // programs are those of the reader, which the examples call.
-var programs = []string{"backup", "sync-orders", "nightly-report", "ffmpeg", "psql", "curl", "systemctl",
-	"work/deploy.sh", "work/smoke-test"}
+var programs = []string{"backup", "sync-orders", "nightly-report", "import-orders", "migrate", "ffmpeg", "psql", "curl",
+	"systemctl", "work/deploy.sh", "work/smoke-test"}
 
 // folders are those of a machine, which a reader's commands find below his home folder instead.
 var folders = []string{"/usr/local/bin", "/etc/leasehold", "/etc/systemd/system", "/var/lib/shop"}

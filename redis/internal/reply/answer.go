@@ -60,6 +60,31 @@ func (e Engine) Latch(answer any, err error) (st driver.LatchState, _ error) {
 	return st, nil
 }
 
+// Data reads the answer of a script that says {token, number, data}, or nothing of them if no data is stored.
+func (e Engine) Data(answer any, err error) (d driver.Data, _ error) {
+	if err != nil {
+		return d, err
+	}
+	items, ok := answer.([]any)
+	if !ok || len(items) != 3 {
+		return d, e.Unexpected
+	}
+	value, _ := items[2].(string)
+	if value == "" {
+		return d, nil
+	}
+	token, _ := items[0].(string)
+	number, _ := items[1].(string)
+	if d.Token, err = strconv.ParseUint(token, 10, 64); err == nil {
+		d.Number, err = strconv.ParseUint(number, 10, 64)
+	}
+	if err != nil {
+		return driver.Data{}, e.Unexpected
+	}
+	d.Value = []byte(value)
+	return d, nil
+}
+
 // TTL converts what is left of a lease or of a latch, in milliseconds, negative if it never ends: such a lease is a
 // leak.
 func TTL(ms int64) time.Duration {

@@ -142,7 +142,7 @@ func TestUnknownFlagsAreUsageErrors(t *testing.T) {
 
 func TestClosest(t *testing.T) {
 	t.Parallel()
-	words := []string{"run", "ls", "inspect", "watch", "wait", "release", "audit", "max-waiters"}
+	words := []string{"run", "ls", "inspect", "watch", "wait", "release", "audit", "runs", "max-waiters"}
 	for typed, want := range map[string]string{
 		"rnu": "run", "rn": "run", "Run": "run", "runn": "run", "lss": "ls", "sl": "ls", "inspct": "inspect",
 		"wathc": "watch", "relaese": "release", "adit": "audit", "max-waiter": "max-waiters",

@@ -39,6 +39,9 @@ func (j job) environment(l *leasehold.Lease, url string) ([]string, error) {
 		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
 		"LEASEHOLD_TTL_MS=" + strconv.FormatInt(time.Duration(j.ttl).Milliseconds(), 10),
 	}
+	if !j.tick.IsZero() {
+		own = append(own, tickVariable+"="+j.tick.String())
+	}
 	outer := os.Environ()
 	if j.passEngine {
 		own = append(own, config.EngineVariable+"="+url)

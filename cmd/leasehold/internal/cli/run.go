@@ -18,6 +18,7 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/once"
 )
 
 // runFlags are the flags of run.
@@ -32,6 +33,7 @@ type runFlags struct {
 	passEngine               bool
 	label                    string
 	verbose, quiet           bool
+	tickFlags
 
 	given      func(name string) bool   // the flag was given
 	configured map[string]config.Source // flags that were not given, and that a config file sets
@@ -54,8 +56,9 @@ func defaultRunFlags() *runFlags {
 // job is the checked input of run: flags and arguments.
 type job struct {
 	name string
-	path string   // of the program
-	argv []string // of the program
+	path string    // of the program
+	argv []string  // of the program
+	tick once.Tick // that it runs for; the zero Tick if it runs each time
 	runFlags
 }
 
@@ -77,6 +80,11 @@ every grant: send it along with every write, and let the other side refuse older
 LEASEHOLD_HELD tells a leasehold inside of CMD what the enclosing ones hold: it refuses at
 once, with 75, to wait for what it could never get.
 
+With --every, --schedule or --once, CMD runs once per tick, although leasehold is started on many
+machines: one of them runs it, and the others exit with 0 when it has ended. With --nonblock they
+exit with 0 at once. LEASEHOLD_TICK is the tick: the time at which CMD was due, or the key. A tick
+is done when CMD has ended by itself, whatever its exit code; see leasehold runs and docs/once.md.
+
 While it waits on a terminal, it says who holds the lock. In listings the holder is CMD,
 without its arguments, with your user name, the host and the label. In a crontab, say the
 engine: cron does not pass on the variables of your shell.
@@ -90,6 +98,8 @@ wrong; 126 CMD cannot be run; 127 CMD not found. CMD has not run with 64, 69, 75
   leasehold run --nonblock --skip-ok --min-hold 1m report -- make-report
   leasehold run --wait 30s --max-hold 10m deploy -- sh -c 'build && push'
   leasehold run --slots 3 transcode -- ffmpeg -i in.mov out.mp4
+  leasehold run --schedule '0 3 * * *' --zone Europe/Berlin nightly -- nightly-report
+  leasehold run --once 2026-11-27-add-index migrations -- migrate up
   0 3 * * *  LEASEHOLD_ENGINE=redis://10.0.0.1 leasehold run -n --skip-ok nightly -- nightly-report`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			files, err := a.readConfig()
@@ -145,6 +155,7 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.verbose, "verbose", false,
 		"say on standard error who holds the lock, also without a terminal, and when it is granted and released")
 	flags.BoolVar(&f.quiet, "quiet", false, "say nothing but errors")
+	f.tickFlags.register(flags)
 }
 
 // job checks flags and arguments.
@@ -169,8 +180,12 @@ func (f *runFlags) job(cmd *cobra.Command, args []string) (job, error) {
 	if err := f.check(); err != nil {
 		return job{}, err
 	}
+	tick, err := f.tick(time.Now())
+	if err != nil {
+		return job{}, err
+	}
 	path, err := findProgram(argv[0])
-	return job{name: args[0], path: path, argv: argv, runFlags: *f}, err
+	return job{name: args[0], path: path, argv: argv, tick: tick, runFlags: *f}, err
 }
 
 // check refuses flags that contradict each other.
@@ -212,6 +227,12 @@ func (f *runFlags) check() error {
 		if err := checkLabel(f.label); err != nil {
 			return &exit.Error{Code: exit.Usage, Err: err}
 		}
+	}
+	if err := f.checkTick(); err != nil {
+		return err
+	}
+	if f.hasTick() && !f.given("conflict-exit-code") {
+		f.skipOK = true // others run it
 	}
 	return f.limitKillAfter()
 }

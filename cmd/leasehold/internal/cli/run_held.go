@@ -41,11 +41,21 @@ func (a *app) runHeld(j job) error {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	if !j.tick.IsZero() {
+		if done, err := a.awaitDone(ctx, s, j, signals); done || err != nil {
+			s.closeSoon()
+			return err
+		}
+	}
 	lease, err := a.acquire(ctx, cancel, s, j, signals)
 	if err != nil {
 		return err
 	}
-	outcome, err := a.runUnderLease(j, s.url, lease, events, signals)
+	run := func() (supervise.Outcome, error) { return a.runUnderLease(j, s.url, lease, events, signals) }
+	if once := run; !j.tick.IsZero() {
+		run = func() (supervise.Outcome, error) { return a.runOnce(j, s, lease, once) }
+	}
+	outcome, err := run()
 	released := a.release(lease, signals)
 	if released == nil {
 		a.detail(j, "released %q", j.name)

@@ -13,6 +13,7 @@ type topic struct{ document, page string }
 // topics are the documents that help texts refer to, and what else a user of the command needs.
 var topics = []topic{
 	{"docs/command.md", "leasehold-command"},
+	{"docs/once.md", "leasehold-once"},
 	{"docs/demo.md", "leasehold-demo"},
 	{"docs/doctor.md", "leasehold-doctor"},
 	{"docs/exporter.md", "leasehold-exporter"},

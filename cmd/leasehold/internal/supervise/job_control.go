@@ -41,6 +41,7 @@ func (s *supervision) passOn(sig unix.Signal) {
 		s.job.stopAskedAt = time.Now()
 		s.signal(sig)
 	default:
+		s.told = s.told || sig != unix.SIGWINCH
 		s.signal(sig)
 	}
 }

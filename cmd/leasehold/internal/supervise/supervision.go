@@ -41,6 +41,7 @@ type supervision struct {
 	endAt     time.Time // set by Plan.MaxHold; zero: never
 	phase     phase
 	lost      error
+	told      bool // a signal that ends programs was passed on
 	survivors bool
 	killAt    time.Time // in phase ending
 	giveUpAt  time.Time // in phase killed
@@ -72,7 +73,7 @@ func Run(lease Lease, g *processgroup.Group, t *terminal.Terminal, signals chan 
 		}
 	}
 	status, _ := g.Exited()
-	return Outcome{Status: status, Lost: s.lost, Survivors: s.survivors}
+	return Outcome{Status: status, Lost: s.lost, Told: s.told, Survivors: s.survivors}
 }
 
 // step acts on the current state, and reports whether supervision is over.

@@ -34,9 +34,9 @@ var causes = []cause{
 			"hundred, others need ten times as many: about ten is the most that there is."},
 	{[]string{"million"},
 		"The processor time is that of the machine. Beside busy processes a client gets too little of it to renew " +
-			"all: it renews what it can, and loses the rest. It also tells of losses late, as a cycle of Go's collector " +
-			"over so many leases then takes seconds. `Lease.Err` and `Lease.Deadline` are right at any time, and " +
-			"nobody else was granted a lock that its holder still had: see the rows " +
+			"all: it renews what it can, and loses the rest. It also tells of losses late, as a cycle of Go's " +
+			"collector over so many leases then takes seconds. `Lease.Err` and `Lease.Deadline` are right at any " +
+			"time, and nobody else was granted a lock that its holder still had: see the rows " +
 			"([decision 95](decisions/0095-renewals-in-flight-are-limited.md))."},
 	{[]string{"five-crowd", "five-turns-one", "five-turns-held"},
 		"A turn crosses the network four times one way: to the nodes and back, to one of them, and to the waiter " +
