@@ -42,7 +42,7 @@ var tools = []string{
 var among = []string{
 	"internal/overdue", "internal/detach", "internal/engineurl", "internal/keyset", "internal/contended",
 	"internal/quorumnode", "internal/exposure", "internal/ownpath", "internal/paging", "internal/batch",
-	"internal/argument", "internal/peer",
+	"internal/argument", "internal/peer", "internal/databytes",
 }
 
 // operators is the package of the operators' tools. It knows the errors and the kinds of the core, and calls engines
@@ -56,7 +56,7 @@ const features = "once"
 // driver.
 var amongDriver = []string{
 	"internal/detach", "internal/paging", "internal/quorumnode", "internal/takelimit", "internal/timelimit",
-	"internal/schedule", "internal/exposure", "internal/batch",
+	"internal/schedule", "internal/exposure", "internal/batch", "internal/databytes",
 }
 
 // observersShare are what observers have in common. They read the errors and events of the core.

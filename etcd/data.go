@@ -1,14 +1,13 @@
 package etcd
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 
 	pb "go.etcd.io/etcd/api/v3/etcdserverpb"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/databytes"
 )
 
 // dataPrefix is what the keys of data begin with, after the engine's prefix. No kind of lock is called "data".
@@ -39,7 +38,7 @@ func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
 			return err
 		}
 		t, err := e.txn(ctx, all(own.compareUnchanged(), compareModifiedAt(path, modified)),
-			ops(opPutValue(path, encodeData(s.Data))), nil)
+			ops(opPutValue(path, databytes.Encode(s.Data))), nil)
 		if err != nil || t.Succeeded {
 			return err
 		}
@@ -62,24 +61,12 @@ func (e *Engine) readData(ctx context.Context, path string) (d driver.Data, modi
 	if err != nil || len(r.Kvs) == 0 {
 		return driver.Data{}, 0, err
 	}
-	d, err = decodeData(r.Kvs[0].Value)
-	return d, r.Kvs[0].ModRevision, err
+	d, ok := databytes.Decode(r.Kvs[0].Value)
+	if !ok {
+		return driver.Data{}, 0, errData
+	}
+	return d, r.Kvs[0].ModRevision, nil
 }
 
 var errData = driver.Permanent(errors.New("etcd: another program has written into the data of the lock: " +
 	"delete its key below data/"))
-
-// encodeData returns data as it is stored: token and number, a line break, and the value.
-func encodeData(d driver.Data) []byte {
-	return fmt.Appendf(nil, "%d %d\n%s", d.Token, d.Number, d.Value)
-}
-
-// decodeData reads what encodeData has written.
-func decodeData(stored []byte) (d driver.Data, err error) {
-	head, value, found := bytes.Cut(stored, []byte("\n"))
-	if _, err := fmt.Sscanf(string(head), "%d %d", &d.Token, &d.Number); err != nil || !found || d.Token == 0 {
-		return driver.Data{}, errData
-	}
-	d.Value = value
-	return d, nil
-}

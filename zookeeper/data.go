@@ -1,15 +1,14 @@
 package zookeeper
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/go-zookeeper/zk"
 
 	"github.com/leasehold-go/leasehold/driver"
+	"github.com/leasehold-go/leasehold/internal/databytes"
 )
 
 // dataParent returns the path of the node that the data of all locks is below.
@@ -45,7 +44,7 @@ func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
 // storeData stores data if an entry and the version of the node with the data are as they were read. It reports false
 // if they are not, or if a node above is missing, which it creates.
 func (e *Engine) storeData(ctx context.Context, s driver.DataSet, own *nodeInfo, version int32) (done bool, err error) {
-	path, value := e.dataNode(s.Hold.Name), encodeData(s.Data)
+	path, value := e.dataNode(s.Hold.Name), databytes.Encode(s.Data)
 	var store any = &zk.SetDataRequest{Path: path, Data: value, Version: version}
 	if version < 0 {
 		store = &zk.CreateRequest{Path: path, Data: value, Acl: e.acl}
@@ -105,24 +104,12 @@ func (e *Engine) readData(ctx context.Context, path string) (d driver.Data, vers
 	case err != nil:
 		return driver.Data{}, 0, err
 	}
-	d, err = decodeData(data)
-	return d, stat.Version, err
+	d, ok := databytes.Decode(data)
+	if !ok {
+		return driver.Data{}, 0, errData
+	}
+	return d, stat.Version, nil
 }
 
 var errData = driver.Permanent(errors.New("zookeeper: another program has written into the data of the lock: " +
 	"delete its node below data"))
-
-// encodeData returns data as it is stored: token and number, a line break, and the value.
-func encodeData(d driver.Data) []byte {
-	return fmt.Appendf(nil, "%d %d\n%s", d.Token, d.Number, d.Value)
-}
-
-// decodeData reads what encodeData has written.
-func decodeData(stored []byte) (d driver.Data, err error) {
-	head, value, found := bytes.Cut(stored, []byte("\n"))
-	if _, err := fmt.Sscanf(string(head), "%d %d", &d.Token, &d.Number); err != nil || !found || d.Token == 0 {
-		return driver.Data{}, errData
-	}
-	d.Value = value
-	return d, nil
-}
