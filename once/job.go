@@ -111,8 +111,8 @@ func (w *Work) Commit(store func(data []byte) error) error {
 // context ended and work returned an error, or because it panicked, the tick is not done.
 //
 // Besides that of the work, errors are those of [leasehold.Mutex.Lock], [leasehold.Mutex.Data] and
-// [leasehold.Lease.SetData]. If the work has ended, but that could not be recorded, Result.Ran is true and Result.Done
-// is false: the tick may run again.
+// [leasehold.Lease.SetData]. If the work has ended, but that could not be recorded, the error is ErrNotRecorded, joined
+// with that of the work, Result.Ran is true and Result.Done is false.
 func (j *Job) Do(ctx context.Context, tick Tick, work func(context.Context, *Work) error) (Result, error) {
 	return j.do(ctx, tick, work, j.mutex.Lock)
 }
@@ -143,6 +143,10 @@ func (j *Job) do(
 // ErrCutShort is what work wraps in its error to say that it has not ended, although its context has not ended either:
 // the tick is not done. The errors of Do for work that was cut short wrap it, too.
 var ErrCutShort = errors.New("the work was cut short")
+
+// ErrNotRecorded is in the error of Do if the work has ended and the engine has not confirmed that this was recorded,
+// or the lock was lost before: the tick is not done, unless a late answer says so, and may run again.
+var ErrNotRecorded = errors.New("the work has ended, but that is not recorded, so it may run again")
 
 // DoUnder is Do for a program that takes the lock itself: an exclusive lock of the job's name, which it also releases.
 // The context of the work is that of the lease.
@@ -182,8 +186,7 @@ func (j *Job) DoUnder(
 		err = lease.SetData(context.WithoutCancel(ctx), data)
 	}
 	if err != nil {
-		err = fmt.Errorf("once: job %s, tick %s: the work has ended, but that is not recorded, so it may run again: %w",
-			strconv.Quote(j.name), tick, err)
+		err = fmt.Errorf("once: job %s, tick %s: %w: %w", strconv.Quote(j.name), tick, ErrNotRecorded, err)
 		return Result{Ran: true, Run: w.run}, errors.Join(failed, err)
 	}
 	return Result{Ran: true, Done: done, Run: w.run}, failed

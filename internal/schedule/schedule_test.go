@@ -154,6 +154,7 @@ func TestManyEntriesAreDueInParts(t *testing.T) {
 			s.Set(&Entry[int]{}, time.Second)
 		}
 		time.Sleep(time.Minute)
+		synctest.Wait()
 		if want := []string{"1024 at 1s", "2 at 1.05s"}; !slices.Equal(parts, want) {
 			t.Errorf("got %q, want %q", parts, want)
 		}

@@ -39,10 +39,12 @@ func (j job) environment(l *leasehold.Lease, url string) ([]string, error) {
 		"LEASEHOLD_DEADLINE_UNIX_MS=" + strconv.FormatInt(l.Deadline().UnixMilli(), 10),
 		"LEASEHOLD_TTL_MS=" + strconv.FormatInt(time.Duration(j.ttl).Milliseconds(), 10),
 	}
-	if !j.tick.IsZero() {
+	outer := os.Environ()
+	if j.tick.IsZero() { // that of a run around this one is not ours
+		outer = slices.DeleteFunc(outer, func(set string) bool { return strings.HasPrefix(set, tickVariable+"=") })
+	} else {
 		own = append(own, tickVariable+"="+j.tick.String())
 	}
-	outer := os.Environ()
 	if j.passEngine {
 		own = append(own, config.EngineVariable+"="+url)
 	} else {

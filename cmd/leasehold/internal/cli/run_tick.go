@@ -175,8 +175,8 @@ func (a *app) runOnce(
 		}
 	case !ran:
 		a.detailDone(j, result)
-	case result.Ran && !result.Done && !j.retryFailed:
-		a.say("%q has run for %s, but that is not recorded, so it may run again: %v", j.name, j.tick, recorded)
+	case errors.Is(recorded, once.ErrNotRecorded):
+		a.say("%v", recorded)
 	}
 	return outcome, err
 }
@@ -200,16 +200,20 @@ func outcomeError(o supervise.Outcome) error {
 const tickVariable = "LEASEHOLD_TICK"
 
 // awaitDone reads whether the tick is done, unless a signal comes first.
-func (a *app) awaitDone(ctx context.Context, s *session, j job, signals <-chan os.Signal) (done bool, err error) {
-	answered := make(chan struct{})
+func (a *app) awaitDone(ctx context.Context, s *session, j job, signals <-chan os.Signal) (bool, error) {
+	type answer struct {
+		done bool
+		err  error
+	}
+	answered := make(chan answer, 1)
 	go func() {
-		defer close(answered)
-		done, err = a.isDone(ctx, s, j)
+		done, err := a.isDone(ctx, s, j)
+		answered <- answer{done, err}
 	}()
 	select {
 	case sig := <-signals:
 		return false, a.signalError(sig)
-	case <-answered:
-		return done, withExitCode(err)
+	case got := <-answered:
+		return got.done, withExitCode(got.err)
 	}
 }

@@ -41,7 +41,10 @@ func (s *supervision) passOn(sig unix.Signal) {
 		s.job.stopAskedAt = time.Now()
 		s.signal(sig)
 	default:
-		s.told = s.told || sig != unix.SIGWINCH
+		switch sig {
+		case unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT: // others may mean anything
+			s.told = true
+		}
 		s.signal(sig)
 	}
 }

@@ -69,7 +69,7 @@ type Outcome struct {
 	Status unix.WaitStatus
 	// Lost says why the lease was lost, or why the group was ended before the program had. Nil means neither.
 	Lost error
-	// Told says that a signal that ends programs was passed on to the group.
+	// Told says that the group was told to end: SIGINT, SIGTERM, SIGHUP or SIGQUIT was passed on to it.
 	Told bool
 	// Survivors is set if the lease was lost and processes of the group survived SIGKILL for killTimeout. Others may
 	// hold the lock while they still run.

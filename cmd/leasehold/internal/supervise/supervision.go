@@ -41,7 +41,7 @@ type supervision struct {
 	endAt     time.Time // set by Plan.MaxHold; zero: never
 	phase     phase
 	lost      error
-	told      bool // a signal that ends programs was passed on
+	told      bool // see Outcome.Told
 	survivors bool
 	killAt    time.Time // in phase ending
 	giveUpAt  time.Time // in phase killed
