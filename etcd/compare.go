@@ -25,12 +25,7 @@ func (kr keyRange) compareNoneAfter(revision int64) *pb.Compare {
 }
 
 // compareUnchanged is true if the entry is as it was read.
-func (en entry) compareUnchanged() *pb.Compare {
-	return &pb.Compare{
-		Result: pb.Compare_EQUAL, Target: pb.Compare_MOD, Key: []byte(en.path),
-		TargetUnion: &pb.Compare_ModRevision{ModRevision: en.modified},
-	}
-}
+func (en entry) compareUnchanged() *pb.Compare { return compareModifiedAt(en.path, en.modified) }
 
 // compareModifiedAt is true if the key was last changed at the revision. Revision 0 stands for a key that does not
 // exist.

@@ -38,7 +38,7 @@ func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
 			return err
 		}
 		t, err := e.txn(ctx, all(own.compareUnchanged(), compareModifiedAt(path, modified)),
-			ops(opPutValue(path, databytes.Encode(s.Data))), nil)
+			ops(opPutValue(path, databytes.Encode(s.Data), 0)), nil)
 		if err != nil || t.Succeeded {
 			return err
 		}

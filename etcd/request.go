@@ -147,19 +147,15 @@ func (untimed) Deadline() (time.Time, bool) { return time.Time{}, false }
 func ops(some ...*pb.RequestOp) []*pb.RequestOp { return some }
 
 func opPut(path string, rec record, lease clientv3.LeaseID) *pb.RequestOp {
-	put := &pb.PutRequest{Key: []byte(path), Value: rec.encode(), Lease: int64(lease)}
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
-}
-
-// opPutValue puts a key that is attached to no etcd lease.
-func opPutValue(path string, value []byte) *pb.RequestOp {
-	put := &pb.PutRequest{Key: []byte(path), Value: value}
-	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
+	return opPutValue(path, rec.encode(), lease)
 }
 
 // opSession puts the key of a session.
-func opSession(s *session) *pb.RequestOp {
-	put := &pb.PutRequest{Key: []byte(s.key), Lease: int64(s.id)}
+func opSession(s *session) *pb.RequestOp { return opPutValue(s.key, nil, s.id) }
+
+// opPutValue puts a key. Without an etcd lease (0) it stays until it is removed.
+func opPutValue(path string, value []byte, lease clientv3.LeaseID) *pb.RequestOp {
+	put := &pb.PutRequest{Key: []byte(path), Value: value, Lease: int64(lease)}
 	return &pb.RequestOp{Request: &pb.RequestOp_RequestPut{RequestPut: put}}
 }
 
