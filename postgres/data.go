@@ -14,12 +14,8 @@ import (
 // SetData implements [driver.DataKeeper]. Data survives a crash of the server, and is copied to standbys.
 func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
 	var held bool
-	value := s.Data.Value
-	if value == nil {
-		value = []byte{}
-	}
 	err := e.ask(ctx, toStore, []any{&held}, e.statements.dataSet,
-		s.Hold.Name, s.Hold.Owner, int64(s.Data.Token), int64(s.Data.Number), value)
+		s.Hold.Name, s.Hold.Owner, int64(s.Data.Token), int64(s.Data.Number), s.Data.Value)
 	if err == nil && !held {
 		err = driver.ErrNotHeld
 	}
@@ -63,9 +59,6 @@ func (e *Engine) setDataIn(
 	if len(data) > driver.MaxDataSize {
 		return driver.Permanent(fmt.Errorf("postgres: %d bytes of data are too many: at most %d are allowed",
 			len(data), driver.MaxDataSize))
-	}
-	if data == nil {
-		data = []byte{}
 	}
 	return e.runGuard(lease, func(_, name string, token int64) (bool, error) {
 		rows, err := run(e.statements.dataSetIn, name, token, data)

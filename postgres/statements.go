@@ -40,9 +40,9 @@ func statementsIn(schema string) statements {
 			WHERE name = $1::text AND expires > clock_timestamp()`),
 		latchWait: in("SELECT generation, count, remains FROM leasehold.latch_wait($1::text, $2::bigint, $3::bigint)"),
 
-		dataSet: in("SELECT leasehold.data_set($1::text, $2::text, $3::bigint, $4::bigint, $5::bytea)"),
+		dataSet: in("SELECT leasehold.data_set($1::text, $2::text, $3::bigint, $4::bigint, coalesce($5::bytea, ''))"),
 		// No row if the lease has ended.
-		dataSetIn: in(`SELECT WHERE leasehold.data_set_in($1::text, $2::bigint, $3::bytea)`),
+		dataSetIn: in(`SELECT WHERE leasehold.data_set_in($1::text, $2::bigint, coalesce($3::bytea, ''))`),
 		dataRead:  in("SELECT token, number, value FROM leasehold.data WHERE name = $1::text"),
 
 		// Rows that another request is working on are skipped: their waiters poll after this, which updates the rows.

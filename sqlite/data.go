@@ -41,12 +41,8 @@ func (v *view) setData(s driver.DataSet) (refused, err error) {
 	if replaces, refused := s.Data.Replaces(stored); !replaces {
 		return refused, nil
 	}
-	value := s.Data.Value
-	if value == nil {
-		value = []byte{}
-	}
-	_, err = v.exec("INSERT OR REPLACE INTO data (name, token, number, value) VALUES (?, ?, ?, ?)",
-		s.Hold.Name, int64(s.Data.Token), int64(s.Data.Number), value)
+	_, err = v.exec("INSERT OR REPLACE INTO data (name, token, number, value) VALUES (?, ?, ?, coalesce(?, x''))",
+		s.Hold.Name, int64(s.Data.Token), int64(s.Data.Number), s.Data.Value)
 	return nil, err
 }
 

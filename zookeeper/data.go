@@ -65,11 +65,8 @@ func (e *Engine) storeData(ctx context.Context, s driver.DataSet, own *nodeInfo,
 // findExclusive returns the entry by which an owner holds a lock exclusively. The error is driver.ErrNotHeld if there
 // is none.
 func (e *Engine) findExclusive(ctx context.Context, h driver.Hold) (*nodeInfo, error) {
-	if err := e.client.syncWithMajority(ctx, e.nameNode(h.Key)); err != nil {
-		return nil, err
-	}
-	held, _, err := e.readHolders(ctx, h.Key)
-	if err != nil && !errors.Is(err, errGone) {
+	held, err := e.readPresentHolders(ctx, h.Key)
+	if err != nil {
 		return nil, err
 	}
 	id := ownerID(h.Owner)

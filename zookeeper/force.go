@@ -15,19 +15,15 @@ func (e *Engine) ForceRelease(ctx context.Context, k driver.Key, token uint64) e
 	if kindNodes[k.Kind] == "" {
 		return driver.ErrNotHeld
 	}
-	parent := e.nameNode(k)
-	if err := e.client.syncWithMajority(ctx, parent); err != nil {
-		return err
-	}
-	held, _, err := e.readHolders(ctx, k)
-	if err != nil && !errors.Is(err, errGone) {
+	held, err := e.readPresentHolders(ctx, k)
+	if err != nil {
 		return asUnexpected(err)
 	}
 	for _, h := range held {
 		if h.grantToken() != token {
 			continue
 		}
-		err := e.removeNode(ctx, parent, h.name, true)
+		err := e.removeNode(ctx, e.nameNode(k), h.name, true)
 		if errors.Is(err, zk.ErrNoNode) {
 			return driver.ErrNotHeld
 		}
@@ -64,6 +60,18 @@ func (e *Engine) readHolders(ctx context.Context, k driver.Key) (held []*nodeInf
 	}
 	held, err = e.readNodes(ctx, k, entries[:n])
 	return held, entries[n:], err
+}
+
+// readPresentHolders returns the holders of a name as of this call, whichever server is asked.
+func (e *Engine) readPresentHolders(ctx context.Context, k driver.Key) ([]*nodeInfo, error) {
+	if err := e.client.syncWithMajority(ctx, e.nameNode(k)); err != nil {
+		return nil, err
+	}
+	held, _, err := e.readHolders(ctx, k)
+	if errors.Is(err, errGone) {
+		err = nil
+	}
+	return held, err
 }
 
 // readHolderCount returns how many of a queue hold, as holderCount does. It reads whether the first entry has

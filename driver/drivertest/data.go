@@ -154,7 +154,11 @@ func emptyDataRemoves(e *env) {
 	e.checkData(ka, "name", "", 0)
 	_ = ka.SetData(e.ctx, h.setOf(2, "late")) // whatever it answers
 	e.checkData(ka, "name", "", 0)
-	e.mustSetData(ka, h.setOf(5, "again"))
+	absent := h.setOf(5, "")
+	absent.Data.Value = nil
+	e.mustSetData(ka, absent)
+	e.checkData(ka, "name", "", 0)
+	e.mustSetData(ka, h.setOf(6, "again"))
 	e.checkData(ka, "name", "again", h.grant.Token)
 }
 
