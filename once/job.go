@@ -126,10 +126,8 @@ func (j *Job) do(
 	ctx context.Context, tick Tick, work func(context.Context, *Work) error,
 	lock func(context.Context) (*leasehold.Lease, error),
 ) (Result, error) {
-	if s, err := j.State(ctx); err != nil {
-		return Result{}, err
-	} else if done, err := s.IsDone(tick); done || err != nil {
-		return s.ResultOf(tick), err
+	if _, r, err := j.look(ctx, tick); r.Done || err != nil {
+		return r, err
 	}
 	lease, err := lock(ctx)
 	if err != nil {
@@ -138,6 +136,19 @@ func (j *Job) do(
 	// Also if work panics. Nothing depends on the end of the lease: what is done was recorded while the lock was held.
 	defer func() { _ = lease.Release() }()
 	return j.DoUnder(lease, tick, work)
+}
+
+// look reads the state, and the result if a tick is done.
+func (j *Job) look(ctx context.Context, tick Tick) (State, Result, error) {
+	s, err := j.State(ctx)
+	if err != nil {
+		return s, Result{}, err
+	}
+	done, err := s.IsDone(tick)
+	if !done {
+		return s, Result{}, err
+	}
+	return s, Result{Done: true, Run: s.runOf(tick)}, nil
 }
 
 // ErrCutShort is what work wraps in its error to say that it has not ended, although its context has not ended either:
@@ -154,12 +165,9 @@ func (j *Job) DoUnder(
 	lease *leasehold.Lease, tick Tick, work func(context.Context, *Work) error,
 ) (Result, error) {
 	ctx := lease.Context()
-	s, err := j.State(ctx)
-	if err != nil {
-		return Result{}, err
-	}
-	if done, err := s.IsDone(tick); done || err != nil {
-		return s.ResultOf(tick), err
+	s, r, err := j.look(ctx, tick)
+	if r.Done || err != nil {
+		return r, err
 	}
 	w := &Work{job: j, lease: lease, state: s, run: Run{
 		Tick: tick, Token: lease.Token(), Began: j.now(), By: lease.Holder(),

@@ -9,8 +9,8 @@ import (
 var mutants = []overlay.Fault{
 	{
 		Name: "state not read again under the lock",
-		Edits: []overlay.Edit{{File: "job.go", From: "\tif done, err := s.IsDone(tick); done || err != nil {\n" +
-			"\t\treturn s.ResultOf(tick), err\n\t}\n\tw := ", To: "\tw := "}},
+		Edits: []overlay.Edit{{File: "job.go", From: "\tif r.Done || err != nil {\n\t\treturn r, err\n\t}\n" +
+			"\tw := ", To: "\t_, _ = r, err\n\tw := "}},
 		Test: "TestOfManyProcessesOneRunsATick", Says: "runs",
 	},
 	{

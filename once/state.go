@@ -53,14 +53,11 @@ func (s State) ResultOf(t Tick) Result {
 
 // runOf returns the latest run of a tick, or of a later one if it was passed over.
 func (s State) runOf(t Tick) Run {
-	for _, r := range s.Runs {
-		if order, err := r.Tick.compare(t); err == nil && order == 0 {
-			return r
-		}
-	}
-	for _, r := range s.Runs {
-		if order, err := r.Tick.compare(s.Done); err == nil && order == 0 {
-			return r
+	for _, sought := range []Tick{t, s.Done} {
+		for _, r := range s.Runs {
+			if order, err := r.Tick.compare(sought); err == nil && order == 0 {
+				return r
+			}
 		}
 	}
 	return Run{Tick: s.Done}
@@ -137,11 +134,8 @@ func encode(s State) ([]byte, error) {
 	stored := storedState{Format: format, Done: storedTick{s.Done.time, s.Done.key}}
 	for _, r := range s.Runs {
 		stored.Runs = append(stored.Runs, storedRun{
-			Tick: storedTick{
-				r.Tick.time,
-				r.Tick.key,
-			}, Token: r.Token, Began: r.Began.Round(0), Took: r.Ended.Sub(r.Began),
-			By: r.By, Error: r.Error,
+			Tick: storedTick{r.Tick.time, r.Tick.key}, Token: r.Token,
+			Began: r.Began.Round(0), Took: r.Ended.Sub(r.Began), By: r.By, Error: r.Error,
 		})
 	}
 	for {

@@ -51,9 +51,7 @@ func (t Tick) check() error {
 		return nil
 	}
 	return &leasehold.ValueError{
-		Field:   "tick",
-		Value:   argument.Describe(t.key),
-		Allowed: "a time, or " + argument.AllowedText,
+		Field: "tick", Value: argument.Describe(t.key), Allowed: "a time, or " + argument.AllowedText,
 	}
 }
 

@@ -59,6 +59,17 @@ func (th thread) lock() <-chan error {
 	return held
 }
 
+// awaitSleep returns when a thread that has subscribed sleeps until a message comes.
+func (th thread) awaitSleep() {
+	th.Helper()
+	if th.side.language != "Java" { // it has a channel for messages, in which they stay
+		return
+	}
+	if err := th.side.AwaitSleep(th.Context(), th.client, th.name+th.suffix); err != nil {
+		th.Fatal(err)
+	}
+}
+
 // tryLock asks whether an object is granted at once.
 func (th thread) tryLock() (any, error) {
 	if th.kind == "semaphore" {
@@ -140,6 +151,7 @@ func TestMessagesInACluster(t *testing.T) {
 								}
 								held := b.lock()
 								awaitSubscriber(t, c.Nodes, which, channelOf(kind, name))
+								b.awaitSleep()
 								began := time.Now()
 								a.unlock()
 								if err := <-held; err != nil {
@@ -200,6 +212,7 @@ func holdAndWant(
 func awaitAll(t *testing.T, s *redisserver.Server, pairs []*heldAndWanted) {
 	for _, p := range pairs {
 		awaitSubscriber(t, []*redisserver.Server{s}, "CHANNELS", channelOf(p.b.kind, p.b.name))
+		p.b.awaitSleep()
 	}
 }
 

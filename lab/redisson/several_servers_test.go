@@ -60,6 +60,7 @@ func (s several) holdAndWant(t *testing.T, client, what string, holder, rival *s
 	for _, p := range pairs {
 		if p.b.kind != "spin" {
 			awaitSubscriber(t, s.nodes, s.which, channelOf(p.b.kind, p.b.name))
+			p.b.awaitSleep()
 		}
 	}
 	return pairs

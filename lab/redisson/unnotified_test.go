@@ -96,6 +96,9 @@ func measureStep(
 	for only.countScripts(t) < before+2 { // it asks once more when it has subscribed
 		mustNotHave(t, held)
 	}
+	if b.kind != "spin" {
+		b.awaitSleep()
+	}
 	mustNotHave(t, held)
 	began := time.Now()
 	step(a)

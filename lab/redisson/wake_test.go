@@ -99,6 +99,9 @@ func (b *both) beginToWait(pairs []*pair) (done []<-chan error) {
 	for _, p := range pairs {
 		if channel := p.channel(); channel != "" {
 			p.must(b.awaitSubscriber(p.Context(), channel))
+			if p.b.side == b.java {
+				p.must(b.java.AwaitSleep(p.Context(), p.b.client("1"), p.b.thread))
+			}
 		}
 	}
 	return done

@@ -170,3 +170,15 @@ func (p *Program) Interrupt(ctx context.Context, client, thread string) error {
 	_, err := p.Call(ctx, Call{Client: client, Thread: thread, Op: "interrupt"})
 	return err
 }
+
+// AwaitSleep returns when a thread, whose call waits for a lock, sleeps until a message comes. To have subscribed and
+// asked is not enough: a message that the hold of a writer has ended wakes those threads alone that sleep by then, and
+// one that comes between the answer to a thread and its sleep is lost (org.redisson.pubsub.LockPubSub).
+func (p *Program) AwaitSleep(ctx context.Context, client, thread string) error {
+	for {
+		sleeps, err := p.Call(ctx, Call{Client: client, Thread: thread, Op: "sleeps"})
+		if err != nil || sleeps == true {
+			return err
+		}
+	}
+}

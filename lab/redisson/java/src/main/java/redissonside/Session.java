@@ -32,6 +32,10 @@ final class Session {
             answer(r, null, null);
             return;
         }
+        if (r.op.equals("sleeps")) {
+            answer(r, worker.sleeps(), null);
+            return;
+        }
         worker.run(() -> run(r));
     }
 

@@ -2,6 +2,7 @@ package redissonside;
 
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.Semaphore;
 
 /** A Java thread that runs what it is given, in order. Its id is a part of the owner that Redisson writes into locks. */
 final class Worker {
@@ -20,6 +21,20 @@ final class Worker {
 
     void interrupt() {
         thread.interrupt();
+    }
+
+    /** Whether the thread sleeps until a message comes: Redisson then waits for permits of a semaphore of the JDK. */
+    boolean sleeps() {
+        Thread.State state = thread.getState();
+        if (state != Thread.State.WAITING && state != Thread.State.TIMED_WAITING) {
+            return false;
+        }
+        for (StackTraceElement frame : thread.getStackTrace()) {
+            if (frame.getClassName().equals(Semaphore.class.getName())) {
+                return true;
+            }
+        }
+        return false;
     }
 
     private void work() {
