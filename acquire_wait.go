@@ -89,7 +89,7 @@ const recallLimit = 500 * time.Millisecond
 
 // waitForRecall joins the queue, so that the engine recalls the lock from a holder who may be idle, and waits until
 // that is known. It returns ErrHeld if the lock is in use, or nobody has answered. A try that began then takes no
-// longer than one request may.
+// longer than one request may. It also ends as held if this fails: see endOfCall.
 func (h *hold) waitForRecall(ctx context.Context, r driver.Request, began time.Time) (driver.Grant, error) {
 	c := h.lock.client
 	limit := min(recallLimit, c.requests.TimeFor(validFor(r.TTL))-time.Since(began))
@@ -133,7 +133,7 @@ func (h *hold) waitWhileHeld(ctx context.Context, a *acquisition, r driver.Reque
 
 // endOfCall returns the error that ends a call after the engine has answered err, or nil if the call goes on. It goes
 // on if the name is known to be held, so that the caller is a waiter, here or in the local queue, and the engine has
-// not failed for longer than one ttl.
+// not failed for longer than one ttl. A try never goes on. It ends as held if the engine has said so before it failed.
 func (l *lock) endOfCall(ctx context.Context, a *acquisition, err error) error {
 	a.knownHeld = a.knownHeld || driver.IsKnownHeld(err)
 	isHeld, tooMany := errors.Is(err, driver.ErrHeld), errors.Is(err, driver.ErrTooManyWaiters)
@@ -144,7 +144,7 @@ func (l *lock) endOfCall(ctx context.Context, a *acquisition, err error) error {
 	switch {
 	case callErr != nil:
 		return callErr
-	case isHeld: // a try
+	case a.try && a.knownHeld && !driver.IsPermanent(err):
 		return l.newError(a.op, ErrHeld, heldReason(err))
 	case tooMany:
 		return l.tooManyWaitersError(a.op, "on the engine")

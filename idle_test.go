@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/leasehold-go/leasehold"
@@ -76,6 +77,35 @@ func TestAnotherClientRecallsAnIdleLock(t *testing.T) {
 			release(t, lease)
 			time.Sleep(2 * time.Second)
 			wantFree(t, e, "order")
+		}
+	})
+}
+
+// A try that has asked the holder to let go, and gets no answer, ends as held: the engine has said so before. It neither
+// asks again nor leaves anything behind.
+func TestATryIsOverWhenItsRecallFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		e := newSpy()
+		e.can.Local = false
+		here, there := newClient(t, e), newClient(t, e)
+		for what, lose := range map[string]func(func(call) error){"request": e.fail, "reply": e.loseReplies} {
+			release(t, take(t, here.Mutex("order", leasehold.Linger(time.Hour)).Lock))
+			before := e.sent("Take")
+			lose(func(c call) error {
+				if c.method == "Take" && e.sent("Take") > before+1 {
+					return errors.New("lost on purpose")
+				}
+				return nil
+			})
+			_, err := there.Mutex("order").TryLock(t.Context())
+			expect(t, err, leasehold.ErrHeld)
+			if n := e.sent("Take") - before; n != 2 {
+				t.Errorf("a lost %s: %d takes were sent, want 2", what, n)
+			}
+			lose(nil)
+			time.Sleep(time.Minute)
+			release(t, take(t, there.Mutex("order").TryLock))
 		}
 	})
 }

@@ -152,6 +152,9 @@ var mutants = []mutant{
 	{name: "recalled lock kept after its release", edits: []edit{
 		{"idle.go", "if !h.recallable || h.recalled || ", "if !h.recallable || "},
 	}, test: "TestARecalledLockDoesNotLinger"},
+	{name: "try that asks again after its recall", edits: []edit{
+		{"acquire_wait.go", "\tcase a.try && a.knownHeld && !driver.IsPermanent(err):\n", "\tcase isHeld:\n"},
+	}, test: "TestATryIsOverWhenItsRecallFails"},
 	{name: "idle lock of a caller that has given up forgotten", edits: []edit{
 		{"idle.go", "case h.phase == phaseIdle && !h.recalled && h.parkLocked():",
 			"case h.phase == phaseIdle && !h.recalled:"},

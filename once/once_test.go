@@ -133,10 +133,8 @@ func TestTicksThatAreNotAllowed(t *testing.T) {
 				t.Errorf("%q: %v", tick, err)
 			}
 		}
-		if _, err := once.New(process("a"), "").Do(t.Context(), once.Key("a"), does(&n, nil)); !errors.Is(
-			err,
-			leasehold.ErrInvalid,
-		) {
+		_, err := once.New(process("a"), "").Do(t.Context(), once.Key("a"), does(&n, nil))
+		if !errors.Is(err, leasehold.ErrInvalid) {
 			t.Errorf("no name: %v", err)
 		}
 	})
@@ -399,15 +397,8 @@ func TestWhatIsDue(t *testing.T) {
 			more, err2 := all.DoDue(t.Context(), every, now, does(&n, nil))
 			if err := errors.Join(err1, err2); err != nil || !slices.Equal(ticksOf(one), c.skips) ||
 				i != 1 && !slices.Equal(ticksOf(more), c.alls) {
-				t.Errorf(
-					"%v: ran %v and %v, %v; want %v and %v",
-					c.after,
-					ticksOf(one),
-					ticksOf(more),
-					err,
-					c.skips,
-					c.alls,
-				)
+				t.Errorf("%v: ran %v and %v, %v; want %v and %v",
+					c.after, ticksOf(one), ticksOf(more), err, c.skips, c.alls)
 			}
 		}
 		// Work that fails is done, so the next tick runs. Without that, it comes first.

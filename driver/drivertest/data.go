@@ -222,10 +222,8 @@ func dataIsNotALock(e *env) {
 	if e.can.Semaphores {
 		r := e.permits("name", 2, 1)
 		e.take(a, r)
-		e.mustNotSetData(
-			ka,
-			holding{a, e.byNewOwner(e.lock("name")), driver.Grant{Token: h.grant.Token + 1}}.setOf(1, "x"),
-		)
+		other := holding{a, e.byNewOwner(e.lock("name")), driver.Grant{Token: h.grant.Token + 1}}
+		e.mustNotSetData(ka, other.setOf(1, "x"))
 		e.release(a, r)
 	}
 	e.checkData(ka, "name", "one", h.grant.Token)

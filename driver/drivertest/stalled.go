@@ -166,10 +166,8 @@ func (e *env) addOptionalCalls(
 	}
 	if k, ok := engine.(driver.DataKeeper); ok {
 		calls["SetData"] = func(ctx context.Context) error {
-			return k.SetData(
-				ctx,
-				driver.DataSet{Hold: holdOf(held), Data: driver.Data{Value: []byte("x"), Token: 1, Number: 1}},
-			)
+			data := driver.Data{Value: []byte("x"), Token: 1, Number: 1}
+			return k.SetData(ctx, driver.DataSet{Hold: holdOf(held), Data: data})
 		}
 		calls["Data"] = func(ctx context.Context) error { _, err := k.Data(ctx, held.Name); return err }
 	}

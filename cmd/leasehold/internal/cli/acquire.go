@@ -15,23 +15,24 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 )
 
-// openUnlessSignaled opens the engine, unless a signal that would end a program comes first. It then does not wait for
-// a file or server that says nothing: nothing is held yet, and what runs in the background ends with this process.
-func (a *app) openUnlessSignaled(signals <-chan os.Signal, open func() (*session, error)) (*session, error) {
+// unlessSignaled returns what ask returns, unless a signal that would end a program comes first. It then does not wait
+// for a file or server that says nothing: nothing is held yet, and what runs in the background ends with this process.
+func unlessSignaled[T any](a *app, signals <-chan os.Signal, ask func() (T, error)) (T, error) {
 	type answer struct {
-		session *session
-		err     error
+		value T
+		err   error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		s, err := open()
-		answered <- answer{s, err}
+		v, err := ask()
+		answered <- answer{v, err}
 	}()
 	select {
 	case got := <-answered:
-		return got.session, got.err
+		return got.value, got.err
 	case sig := <-signals:
-		return nil, a.signalError(sig)
+		var none T
+		return none, a.signalError(sig)
 	}
 }
 

@@ -17,7 +17,7 @@ func TestSignalIsNotKeptWaitingByAnEngineThatNeverOpens(t *testing.T) {
 	signals := make(chan os.Signal, 1)
 	signals <- unix.SIGINT
 	a := new(app)
-	_, err := a.openUnlessSignaled(signals, func() (*session, error) { select {} })
+	_, err := unlessSignaled(a, signals, func() (*session, error) { select {} })
 	if coded, ok := errors.AsType[*exit.Error](err); !ok || coded.Code != 130 || coded.Err != nil || !a.interrupted {
 		t.Errorf("%v, interrupted %v", err, a.interrupted)
 	}

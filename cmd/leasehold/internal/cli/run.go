@@ -231,7 +231,7 @@ func (f *runFlags) check() error {
 	if err := f.checkTick(); err != nil {
 		return err
 	}
-	if f.hasTick() && !f.given("conflict-exit-code") {
+	if len(f.givenTicks()) > 0 && !f.given("conflict-exit-code") {
 		f.skipOK = true // others run it
 	}
 	return f.limitKillAfter()
@@ -252,8 +252,10 @@ func (f *runFlags) limitKillAfter() error {
 }
 
 // checkAbilities refuses flags that the engine cannot serve.
-func (f *runFlags) checkAbilities(can driver.Abilities) error {
+func (f *runFlags) checkAbilities(e driver.Engine, can driver.Abilities) error {
 	switch {
+	case len(f.givenTicks()) > 0:
+		return checkKeepsData(e, can)
 	case f.given("slots") && !can.Semaphores:
 		return exit.Errorf(exit.Usage, "--slots needs semaphores, which are not supported by this engine, %s: memory, "+
 			"sqlite, redis, redisson (without lock=fair), postgres, etcd and zookeeper have them", can.Name)

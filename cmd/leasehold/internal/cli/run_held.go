@@ -26,7 +26,7 @@ func (a *app) runHeld(j job) error {
 	// A message that nobody reads must not end this process before the group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	events := a.leaseEvents(j)
-	s, err := a.openUnlessSignaled(signals, a.open)
+	s, err := unlessSignaled(a, signals, a.open)
 	if err != nil {
 		return err
 	}
@@ -35,14 +35,15 @@ func (a *app) runHeld(j job) error {
 	if longest := a.abilities.MaxTTL; longest > 0 && !j.isSet("ttl") {
 		j.ttl = min(j.ttl, period(longest))
 	}
-	if err := cmp.Or(j.limitKillAfter(), j.checkAbilities(a.abilities)); err != nil {
+	if err := cmp.Or(j.limitKillAfter(), j.checkAbilities(s.engine, a.abilities)); err != nil {
 		s.closeSoon()
 		return err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if !j.tick.IsZero() {
-		if done, err := a.awaitDone(ctx, s, j, signals); done || err != nil {
+		done, err := unlessSignaled(a, signals, func() (bool, error) { return a.isDone(ctx, s, j) })
+		if done || err != nil {
 			s.closeSoon()
 			return err
 		}
@@ -52,10 +53,12 @@ func (a *app) runHeld(j job) error {
 		return err
 	}
 	run := func() (supervise.Outcome, error) { return a.runUnderLease(j, s.url, lease, events, signals) }
-	if once := run; !j.tick.IsZero() {
-		run = func() (supervise.Outcome, error) { return a.runOnce(j, s, lease, once) }
+	var outcome supervise.Outcome
+	if j.tick.IsZero() {
+		outcome, err = run()
+	} else {
+		outcome, err = a.runOnce(j, s, lease, run)
 	}
-	outcome, err := run()
 	released := a.release(lease, signals)
 	if released == nil {
 		a.detail(j, "released %q", j.name)

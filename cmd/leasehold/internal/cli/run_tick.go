@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -38,17 +37,19 @@ func (f *tickFlags) register(flags *pflag.FlagSet) {
 		"a run of CMD that fails does not count: the next run repeats it")
 }
 
-// hasTick reports whether one of the flags asks for a tick.
-func (f *runFlags) hasTick() bool { return f.given("every") || f.given("schedule") || f.given("once") }
+// givenTicks returns the flags that ask for a tick.
+func (f *runFlags) givenTicks() (flags []string) {
+	for _, name := range []string{"every", "schedule", "once"} {
+		if f.given(name) {
+			flags = append(flags, "--"+name)
+		}
+	}
+	return flags
+}
 
 // checkTick refuses flags that do not go together with a tick, or without one.
 func (f *runFlags) checkTick() error {
-	var ticks []string
-	for _, name := range []string{"every", "schedule", "once"} {
-		if f.given(name) {
-			ticks = append(ticks, "--"+name)
-		}
-	}
+	ticks := f.givenTicks()
 	switch {
 	case len(ticks) > 1:
 		return exit.Errorf(exit.Usage, "%s contradict each other: say one of them", strings.Join(ticks, " and "))
@@ -123,18 +124,15 @@ func (j job) onceJob(c *leasehold.Client) *once.Job {
 
 // isDone reports whether the tick of a run is done, and says so if it is.
 func (a *app) isDone(ctx context.Context, s *session, j job) (bool, error) {
-	if _, ok := s.engine.(driver.DataKeeper); !ok {
-		return false, errNoData(a.abilities.Name)
-	}
 	state, err := j.onceJob(s.client).State(ctx)
 	if err != nil {
-		return false, err
+		return false, withExitCode(err)
 	}
 	done, err := state.IsDone(j.tick)
 	if done && err == nil {
 		a.detailDone(j, state.ResultOf(j.tick))
 	}
-	return done, err
+	return done, withExitCode(err)
 }
 
 func (a *app) detailDone(j job, r once.Result) {
@@ -150,10 +148,14 @@ func (a *app) detailDone(j job, r once.Result) {
 		formatMoment(r.Run.Ended), r.Run.By, j.tick)
 }
 
-func errNoData(engine string) error {
-	return exit.Errorf(exit.Usage,
-		"runs once per tick need data of locks, which are not supported by this engine, %s: memory, sqlite, redis, "+
-			"postgres, etcd and zookeeper have them", engine)
+// checkKeepsData refuses an engine that cannot remember which ticks are done.
+func checkKeepsData(e driver.Engine, can driver.Abilities) error {
+	if _, ok := e.(driver.DataKeeper); !ok {
+		return exit.Errorf(exit.Usage,
+			"runs once per tick need data of locks, which is not supported by this engine, %s: memory, sqlite, redis, "+
+				"postgres, etcd and zookeeper have it", can.Name)
+	}
+	return nil
 }
 
 // runOnce runs the program under the lease, unless the tick is done meanwhile, and records that it is done.
@@ -198,22 +200,3 @@ func outcomeError(o supervise.Outcome) error {
 
 // tickVariable tells CMD its tick.
 const tickVariable = "LEASEHOLD_TICK"
-
-// awaitDone reads whether the tick is done, unless a signal comes first.
-func (a *app) awaitDone(ctx context.Context, s *session, j job, signals <-chan os.Signal) (bool, error) {
-	type answer struct {
-		done bool
-		err  error
-	}
-	answered := make(chan answer, 1)
-	go func() {
-		done, err := a.isDone(ctx, s, j)
-		answered <- answer{done, err}
-	}()
-	select {
-	case sig := <-signals:
-		return false, a.signalError(sig)
-	case got := <-answered:
-		return got.done, withExitCode(got.err)
-	}
-}

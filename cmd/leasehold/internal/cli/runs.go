@@ -14,7 +14,6 @@ import (
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/quote"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/terminal"
-	"github.com/leasehold-go/leasehold/driver"
 	"github.com/leasehold-go/leasehold/once"
 )
 
@@ -58,8 +57,8 @@ With --forget the job forgets them, so that each tick may run again. That waits 
 					"--forget asks before it acts, and standard input is no terminal: say --yes")
 			}
 			return a.withSessionBy(cmd, engine.Open, func(ctx context.Context, s *session) error {
-				if _, ok := s.engine.(driver.DataKeeper); !ok {
-					return errNoData(a.abilities.Name)
+				if err := checkKeepsData(s.engine, a.abilities); err != nil {
+					return err
 				}
 				s.client = leasehold.New(s.engine, leasehold.WithRequestTimeout(RequestTimeout))
 				return a.showRuns(ctx, once.New(s.client, args[0]), forget, yes, output.value)

@@ -30,11 +30,8 @@ func Parse(text string, zone *time.Location) (once.Schedule, error) {
 	parsed, err := parser.Parse(text)
 	spec, ok := parsed.(*cron.SpecSchedule)
 	if err != nil || !ok {
-		return nil, fmt.Errorf(
-			"it must have the five fields of crontab(5), as '0 3 * * *', or be one of @hourly, @daily, "+
-				"@weekly, @monthly and @yearly (%w)",
-			err,
-		)
+		return nil, fmt.Errorf("it must have the five fields of crontab(5), as '0 3 * * *', or be one of @hourly, "+
+			"@daily, @weekly, @monthly and @yearly (%w)", err)
 	}
 	const everyHour = 1 << 63 // package cron marks a * so
 	if spec.Hour&everyHour != 0 {
