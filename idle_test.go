@@ -81,8 +81,8 @@ func TestAnotherClientRecallsAnIdleLock(t *testing.T) {
 	})
 }
 
-// A try that has asked the holder to let go, and gets no answer, ends as held: the engine has said so before. It neither
-// asks again nor leaves anything behind.
+// A try that has asked the holder to let go, and gets no answer, ends as held: the engine has said so before. It
+// neither asks again nor leaves anything behind.
 func TestATryIsOverWhenItsRecallFails(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
