@@ -20,6 +20,9 @@ func (k keys) dataPath(name string) string { return k.prefix + dataPrefix + name
 // were read. If it arrives late, it does nothing once another owner may have been granted the lock: the entry is gone
 // then.
 func (e *Engine) SetData(ctx context.Context, s driver.DataSet) error {
+	if e.ownedKeys.hasExpired(s.Hold.Key, s.Hold.Owner) {
+		return driver.ErrNotHeld
+	}
 	mark, path := ownerMark(s.Hold.Owner), e.dataPath(s.Hold.Name)
 	for range maxTries {
 		stored, modified, err := e.readData(ctx, path)

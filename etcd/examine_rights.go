@@ -21,37 +21,18 @@ func judgeRights(ctx context.Context, f *findings, rep *memberReport, user, pref
 	defer cancel()
 	locks, semaphores := prefix+driver.Lock.String()+"/", prefix+driver.Semaphore.String()+"/"
 	sessions := prefix + sessionPrefix
-	lacks := map[string]bool{}
-	var missing, grants []string
-	for _, keyPrefix := range []string{locks, semaphores, sessions} {
-		for _, right := range []struct {
-			name string
-			ask  []*pb.RequestOp
-		}{
-			{"read", []*pb.RequestOp{opReadPrefix(keyPrefix)}},
-			{"write", []*pb.RequestOp{opWrite(keyPrefix), opWrite(keyPrefix + "\xff")}},
-		} {
-			switch err := rpctypes.Error(probe(ctx, rep, right.ask)); {
-			case errors.Is(err, rpctypes.ErrPermissionDenied):
-				lacks[right.name+keyPrefix] = true
-				missing = append(missing, fmt.Sprintf("%s %q", right.name, keyPrefix))
-				grant := "etcdctl role grant-permission ROLE --prefix=true %s %q"
-				grants = append(grants, fmt.Sprintf(grant, right.name, keyPrefix))
-			case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrAuthFailed),
-				errors.Is(err, rpctypes.ErrInvalidAuthToken):
-				return err
-			}
-		}
+	m, err := findMissing(ctx, rep, locks, semaphores, sessions)
+	if err != nil {
+		return err
 	}
-	if len(missing) == 0 {
-		return nil
+	if len(m.lacks) == 0 {
+		return judgeDataRights(ctx, f, rep, prefix+dataPrefix)
 	}
+	lacks, what, fix := m.lacks, m.what(), m.fix()
 	reads := !lacks["read"+locks] && !lacks["read"+semaphores]
 	writes := !lacks["write"+locks] && !lacks["write"+semaphores]
 	noWrites := lacks["write"+locks] && lacks["write"+semaphores] && lacks["write"+sessions]
 	const meant = ". That is fine if it is intended"
-	what := "the user may not " + strings.Join(missing, ", nor ")
-	fix := strings.Join(grants, ", and ") + ", and etcdctl user grant-role USER ROLE"
 	switch {
 	case reads && noWrites:
 		f.add(driver.Note, "rights-look", "", "the user can list locks, but cannot take any"+meant, fix)
@@ -76,6 +57,55 @@ func judgeRights(ctx context.Context, f *findings, rep *memberReport, user, pref
 		f.add(driver.Critical, "rights", "", what+": no lock can be granted", fix)
 	}
 	return nil
+}
+
+// judgeDataRights does the same for the data of locks, once the user may use the locks.
+func judgeDataRights(ctx context.Context, f *findings, rep *memberReport, keyPrefix string) error {
+	m, err := findMissing(ctx, rep, keyPrefix)
+	if err != nil || len(m.lacks) == 0 {
+		return err
+	}
+	f.add(driver.Note, "rights-data", "", m.what()+": locks work, but their data does not, which runs once per tick need",
+		"nothing, if nobody uses it; or "+m.fix())
+	return nil
+}
+
+// missing is what a user may not do.
+type missing struct {
+	lacks         map[string]bool // "read" or "write", and the prefix of the keys
+	rights, grant []string        // in words, and the commands that give them
+}
+
+func (m missing) what() string { return "the user may not " + strings.Join(m.rights, ", nor ") }
+
+func (m missing) fix() string {
+	return strings.Join(m.grant, ", and ") + ", and etcdctl user grant-role USER ROLE"
+}
+
+// findMissing asks a server which rights the user lacks on all keys with these prefixes.
+func findMissing(ctx context.Context, rep *memberReport, keyPrefixes ...string) (missing, error) {
+	m := missing{lacks: map[string]bool{}}
+	for _, keyPrefix := range keyPrefixes {
+		for _, right := range []struct {
+			name string
+			ask  []*pb.RequestOp
+		}{
+			{"read", []*pb.RequestOp{opReadPrefix(keyPrefix)}},
+			{"write", []*pb.RequestOp{opWrite(keyPrefix), opWrite(keyPrefix + "\xff")}},
+		} {
+			switch err := rpctypes.Error(probe(ctx, rep, right.ask)); {
+			case errors.Is(err, rpctypes.ErrPermissionDenied):
+				m.lacks[right.name+keyPrefix] = true
+				m.rights = append(m.rights, fmt.Sprintf("%s %q", right.name, keyPrefix))
+				const grant = "etcdctl role grant-permission ROLE --prefix=true %s %q"
+				m.grant = append(m.grant, fmt.Sprintf(grant, right.name, keyPrefix))
+			case errors.Is(err, rpctypes.ErrUserEmpty), errors.Is(err, rpctypes.ErrAuthFailed),
+				errors.Is(err, rpctypes.ErrInvalidAuthToken):
+				return m, err
+			}
+		}
+	}
+	return m, nil
 }
 
 // probe asks for operations that are never done: they stand in the branch of a transaction that is not taken. The

@@ -265,6 +265,12 @@ func TestExamineFindsRights(t *testing.T) {
 			must(t, grant(role, prefix+"session/", prefix+"session0", clientv3.PermReadWrite))
 			return grant(role, prefix+"lock/jobs", prefix+"lock/jobt", clientv3.PermReadWrite)
 		},
+		"dataless": func(role string) error {
+			for _, part := range []string{"lock", "semaphore", "session"} {
+				must(t, grant(role, prefix+part+"/", prefix+part+"0", clientv3.PermReadWrite))
+			}
+			return nil
+		},
 		"sessionless": func(role string) error {
 			return grant(role, prefix+"lock/jobs", prefix+"lock/jobt", clientv3.PermReadWrite)
 		},
@@ -291,7 +297,7 @@ func TestExamineFindsRights(t *testing.T) {
 	}
 	before := revision()
 	for user, want := range map[string]string{
-		"root": "", "all": "", "some": "note rights-names", "sessionless": "critical rights",
+		"root": "", "all": "", "some": "note rights-names", "dataless": "note rights-data", "sessionless": "critical rights",
 		"reader": "note rights-look", "other": "critical rights",
 	} {
 		all := []string{"note too-few-members"}

@@ -94,6 +94,14 @@ func (ks *ownedKeys) removeKeys(part []*ownedKey) error {
 	return nil
 }
 
+// hasExpired reports whether the lease of an owner has expired, although its key may still be on a server.
+func (ks *ownedKeys) hasExpired(k driver.Key, owner string) bool {
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	owned := ks.findLocked(k, owner)
+	return owned != nil && owned.removed != nil
+}
+
 // noteRemovedLocked notes that an expired key was removed. mu is held.
 func (ks *ownedKeys) noteRemovedLocked(owned *ownedKey) {
 	close(owned.removed)

@@ -156,9 +156,15 @@ func TestExpiredLeaseIsNeverRevived(t *testing.T) {
 				}
 			},
 		)
+		err := e.SetData(t.Context(), driver.DataSet{
+			Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, Data: driver.Data{Value: []byte("late"), Token: 10, Number: 1},
+		})
+		if !errors.Is(err, driver.ErrNotHeld) {
+			t.Errorf("data behind the end: %v", err)
+		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		_, err := e.Take(ctx, r)
+		_, err = e.Take(ctx, r)
 		if !errors.Is(err, context.DeadlineExceeded) || !driver.HadNoEffect(err) || takes.Load() != 1 {
 			t.Errorf("a Take before the old key is gone: %v", err)
 		}

@@ -73,7 +73,7 @@ func (e *Engine) findExclusive(ctx context.Context, h driver.Hold) (*nodeInfo, e
 	at := slices.IndexFunc(held, func(info *nodeInfo) bool {
 		return info.id == id && !info.kept && info.mode == exclusive && !info.Shared
 	})
-	if at < 0 {
+	if at < 0 || e.owned.isBeingRemoved(held[at].name) { // the lease may have expired
 		return nil, driver.ErrNotHeld
 	}
 	return held[at], nil

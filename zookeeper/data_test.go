@@ -1,6 +1,7 @@
 package zookeeper
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -77,5 +78,31 @@ func TestDataThatArrivesLate(t *testing.T) {
 		if got := dataOf(name); got != "second" {
 			t.Errorf("%s: the data is %q, want the second", name, got)
 		}
+	}
+}
+
+// A lease that has expired stores nothing, although its entry could not be removed yet.
+func TestDataOfAnExpiredLease(t *testing.T) {
+	t.Parallel()
+	e := openAt(t, server(t))
+	h := driver.Hold{Key: driver.Key{Kind: driver.Lock, Name: t.Name()}, Owner: "owner"}
+	g, err := e.Take(t.Context(), driver.Request{
+		Key: h.Key, Owner: h.Owner, Size: 1, Weight: 1, TTL: 5 * time.Second, Tokens: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	node, _ := e.owned.find(ownerKey{h.Key, ownerID(h.Owner)})
+	e.owned.mu.Lock()
+	node.end = time.Now()
+	e.owned.mu.Unlock()
+	if over, _ := e.beginExpiry(node); !over {
+		t.Fatal("it has not expired")
+	}
+	err = e.SetData(t.Context(), driver.DataSet{
+		Hold: h, Data: driver.Data{Value: []byte("late"), Token: g.Token, Number: 1},
+	})
+	if !errors.Is(err, driver.ErrNotHeld) {
+		t.Error(err)
 	}
 }
