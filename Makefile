@@ -54,6 +54,11 @@ schedules: redis ## Run many more seeded schedules, and hand-overs, than "make t
 fuzz: redis etcd postgresql zookeeper ## Run all fuzz targets, FUZZTIME=1m each
 	FUZZTIME=$(or $(FUZZTIME),1m) FUZZTOTAL=$(FUZZTOTAL) FUZZJOBS=$(FUZZJOBS) FUZZPARALLEL=$(FUZZPARALLEL) scripts/fuzz.sh $(FUZZ)
 
+# A short version is a part of "make test".
+.PHONY: ticks
+ticks: redis etcd postgresql ## Kill and stop processes that run once per tick, for two minutes (takes five minutes)
+	go test -count 1 -v -timeout 30m -run '^TestTicks' ./lab/torture -ticks 2m
+
 .PHONY: mutants
 mutants: compiler spin redis etcd postgresql zookeeper ## Check that the tests find the faults that are planted in the code (takes some minutes)
 	scripts/test-tagged.sh mutants -tags mutants -timeout 1h

@@ -10,6 +10,7 @@ require (
 	github.com/leasehold-go/leasehold/etcd v0.0.0
 	github.com/leasehold-go/leasehold/postgres v0.0.0
 	github.com/leasehold-go/leasehold/redis v0.0.0
+	github.com/leasehold-go/leasehold/sqlite v0.0.0
 	github.com/leasehold-go/leasehold/zookeeper v0.0.0
 	github.com/prometheus/client_model v0.6.3
 	github.com/prometheus/common v0.72.0 // reads the metrics of etcd
@@ -69,5 +70,6 @@ replace (
 	github.com/leasehold-go/leasehold/etcd => ../../etcd
 	github.com/leasehold-go/leasehold/postgres => ../../postgres
 	github.com/leasehold-go/leasehold/redis => ../../redis
+	github.com/leasehold-go/leasehold/sqlite => ../../sqlite
 	github.com/leasehold-go/leasehold/zookeeper => ../../zookeeper
 )

@@ -22,6 +22,9 @@ func TestMain(m *testing.M) {
 	if address := os.Getenv(holderVariable); address != "" {
 		os.Exit(holder(address))
 	}
+	if what := os.Getenv(ticksVariable); what != "" {
+		os.Exit(runTicks(what))
+	}
 	logging.Disable() // the client logs each connection that the tests cut
 	const toxiproxy = "github.com/Shopify/toxiproxy/v2"
 	goleak.VerifyTestMain(m,
