@@ -65,7 +65,8 @@ func judgeDataRights(ctx context.Context, f *findings, rep *memberReport, keyPre
 	if err != nil || len(m.lacks) == 0 {
 		return err
 	}
-	f.add(driver.Note, "rights-data", "", m.what()+": locks work, but their data does not, which runs once per tick need",
+	f.add(driver.Note, "rights-data", "",
+		m.what()+": locks work, but their data does not, which runs once per tick need",
 		"nothing, if nobody uses it; or "+m.fix())
 	return nil
 }

@@ -297,8 +297,8 @@ func TestExamineFindsRights(t *testing.T) {
 	}
 	before := revision()
 	for user, want := range map[string]string{
-		"root": "", "all": "", "some": "note rights-names", "dataless": "note rights-data", "sessionless": "critical rights",
-		"reader": "note rights-look", "other": "critical rights",
+		"root": "", "all": "", "some": "note rights-names", "dataless": "note rights-data",
+		"sessionless": "critical rights", "reader": "note rights-look", "other": "critical rights",
 	} {
 		all := []string{"note too-few-members"}
 		as := connect(t, clientv3.Config{Username: user, Password: password}, s.Addr())

@@ -157,7 +157,8 @@ func TestExpiredLeaseIsNeverRevived(t *testing.T) {
 			},
 		)
 		err := e.SetData(t.Context(), driver.DataSet{
-			Hold: driver.Hold{Key: r.Key, Owner: r.Owner}, Data: driver.Data{Value: []byte("late"), Token: 10, Number: 1},
+			Hold: driver.Hold{Key: r.Key, Owner: r.Owner},
+			Data: driver.Data{Value: []byte("late"), Token: 10, Number: 1},
 		})
 		if !errors.Is(err, driver.ErrNotHeld) {
 			t.Errorf("data behind the end: %v", err)

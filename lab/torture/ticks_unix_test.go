@@ -223,7 +223,8 @@ func (r *tickRegister) check(t *testing.T, runs []once.Run, faults *tickFaults) 
 	again := r.doubles()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	t.Logf("%d ticks were recorded; %d effects came again after a kill, and %d were refused", len(runs), again, r.refused)
+	t.Logf("%d ticks were recorded; %d effects came again after a kill, and %d were refused",
+		len(runs), again, r.refused)
 	if want := int(*tickTime / tickPeriod); len(runs) < want {
 		t.Errorf("%d ticks are recorded, want at least %d", len(runs), want)
 	}
