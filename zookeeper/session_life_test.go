@@ -78,8 +78,8 @@ func TestOldConnectionIsReplacedBeforeALease(t *testing.T) {
 			}
 			all.Wait()
 			if after, sure := currentState(e); after == before || sure < most {
-				return fmt.Sprintf("a lease of %v is granted in a session that surely lasts for %v (another connection: "+
-					"%v)", most, sure, after != before)
+				return fmt.Sprintf("a lease of %v is granted in a session that surely lasts for %v (another "+
+					"connection: %v)", most, sure, after != before)
 			}
 			if n := dials.Load() - made; n != 1 {
 				return fmt.Sprintf("it has connected %d times in %v, want once", n, time.Since(began))
