@@ -18,6 +18,7 @@ type Job struct {
 	mutex       *leasehold.Mutex
 	lockOptions []leasehold.Option
 	retryFailed bool
+	skipOverlap bool
 	catchUp     int
 	now         func() time.Time // the clock of this machine
 }
@@ -34,6 +35,11 @@ func LockOptions(opts ...leasehold.Option) Option {
 // RetryFailed makes the next caller run a tick again if the work has returned an error. By default a tick is done when
 // the work has returned, whatever it returned.
 func RetryFailed() Option { return func(j *Job) { j.retryFailed = true } }
+
+// SkipOverlapped makes a job skip ticks that became due while it was at work for an earlier one. By default the latest
+// of them runs when that has ended. It compares the tick with the times of the latest run, which are those of the
+// machine that ran it. Keys are never skipped.
+func SkipOverlapped() Option { return func(j *Job) { j.skipOverlap = true } }
 
 // New returns the job with that name, which is also the name of its lock and is bound by the same rules: see
 // [leasehold.Client.Mutex]. A name or option that is not allowed is reported by the first call that uses the job.
@@ -55,6 +61,8 @@ type Result struct {
 	Ran bool
 	// Done says that the tick, or a later one, is done: it does not run again.
 	Done bool
+	// Skipped says that the tick is not run because of SkipOverlapped. Done is set, too.
+	Skipped bool
 	// Run is the run of this call or, if Ran is false, the one after which the tick, or the later one, was done.
 	Run Run
 }
@@ -138,17 +146,22 @@ func (j *Job) do(
 	return j.DoUnder(lease, tick, work)
 }
 
-// look reads the state, and the result if a tick is done.
+// look reads the state, and the result if a tick is done or skipped.
 func (j *Job) look(ctx context.Context, tick Tick) (State, Result, error) {
 	s, err := j.State(ctx)
 	if err != nil {
 		return s, Result{}, err
 	}
 	done, err := s.IsDone(tick)
-	if !done {
+	switch {
+	case err != nil:
 		return s, Result{}, err
+	case done:
+		return s, Result{Done: true, Run: s.runOf(tick)}, nil
+	case j.skipOverlap && s.wasWorking(tick.time):
+		return s, Result{Done: true, Skipped: true, Run: s.Runs[0]}, nil
 	}
-	return s, Result{Done: true, Run: s.runOf(tick)}, nil
+	return s, Result{}, nil
 }
 
 // ErrCutShort is what work wraps in its error to say that it has not ended, although its context has not ended either:

@@ -31,6 +31,12 @@ var mutants = []overlay.Fault{
 		Test:  "TestTicksInOrder", Says: "02:00:00",
 	},
 	{
+		Name: "what is due during a run is not skipped",
+		Edits: []overlay.Edit{{File: "state.go", From: "t.Before(s.Runs[0].Ended)",
+			To: "t.Before(s.Runs[0].Began)"}},
+		Test: "TestTicksDuringARun", Says: "skips",
+	},
+	{
 		Name:  "a tick that is not done does not hold up the next",
 		Edits: []overlay.Edit{{File: "schedule.go", From: "\t\tif !r.Done {\n\t\t\tbreak\n\t\t}\n", To: ""}},
 		Test:  "TestWhatIsDue", Says: "after 2 runs",

@@ -448,6 +448,52 @@ func TestRareTicks(t *testing.T) {
 	})
 }
 
+// What is due during a run for an earlier tick runs when that has ended, or is skipped.
+func TestTicksDuringARun(t *testing.T) {
+	inBubble(t, func(t *testing.T, process func(string) *leasehold.Client) {
+		for _, c := range []struct {
+			name string
+			opts []once.Option
+			want string // minutes from the beginning
+		}{
+			{"waits", nil, "[30 150 210]"},
+			{"skips", []once.Option{once.SkipOverlapped()}, "[30 210]"},
+			{"catches up", []once.Option{once.CatchUp(9)}, "[-30 30 90 150 210]"},
+			{"catches up and skips", []once.Option{once.CatchUp(9), once.SkipOverlapped()}, "[-30 150 210]"},
+		} {
+			time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
+			began := time.Now()
+			var mu sync.Mutex
+			var ran []int
+			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
+			var all sync.WaitGroup
+			for _, by := range []string{"a", "b"} {
+				j := once.New(process(by), c.name, c.opts...)
+				all.Go(func() {
+					err := j.Loop(ctx, once.Every(time.Hour), func(_ context.Context, w *once.Work) error {
+						mu.Lock()
+						ran = append(ran, int(w.Tick().Time().Sub(began).Minutes()))
+						first := len(ran) == 1
+						mu.Unlock()
+						if first {
+							time.Sleep(2*time.Hour + 10*time.Minute)
+						}
+						return nil
+					}, nil)
+					if !errors.Is(err, context.DeadlineExceeded) {
+						t.Error(err)
+					}
+				})
+			}
+			all.Wait()
+			cancel()
+			if got := fmt.Sprint(ran); got != c.want {
+				t.Errorf("%s: ran %s, want %s", c.name, got, c.want)
+			}
+		}
+	})
+}
+
 // Machines whose clocks differ by a minute run each tick once, and in order.
 func TestClocksThatDiffer(t *testing.T) {
 	inBubble(t, func(t *testing.T, process func(string) *leasehold.Client) {

@@ -32,7 +32,7 @@ func (e every) Next(t time.Time) time.Time {
 }
 
 // CatchUp makes DoDue and Loop run the ticks that were missed, each of them, the oldest first: at most the latest n of
-// those that are due. By default they run the latest one alone. A job that has never run has missed nothing.
+// those that are due. By default they run the latest one alone, as for a job that has never run.
 func CatchUp(n int) Option { return func(j *Job) { j.catchUp = n } }
 
 // DoDue runs work for what is due at now: for the latest tick of the schedule that is not after now, unless it is done,
@@ -44,24 +44,14 @@ func CatchUp(n int) Option { return func(j *Job) { j.catchUp = n } }
 func (j *Job) DoDue(
 	ctx context.Context, s Schedule, now time.Time, work func(context.Context, *Work) error,
 ) ([]Result, error) {
-	latest := Latest(s, now)
-	if latest.IsZero() {
-		return nil, nil
-	}
-	ticks := []time.Time{latest}
-	if j.catchUp > 1 {
-		state, err := j.State(ctx)
-		if err != nil {
-			return nil, err
-		}
-		if done := state.Done.Time(); !done.IsZero() {
-			ticks = latestTicks(s, done, latest, j.catchUp)
-		}
+	ticks, err := j.Due(ctx, s, now)
+	if err != nil {
+		return nil, err
 	}
 	var all []Result
 	var errs []error
 	for _, t := range ticks {
-		r, err := j.Do(ctx, At(t), work)
+		r, err := j.Do(ctx, t, work)
 		errs = append(errs, err)
 		if r.Ran || r.Done {
 			all = append(all, r)
@@ -71,6 +61,25 @@ func (j *Job) DoDue(
 		}
 	}
 	return all, errors.Join(errs...)
+}
+
+// Due returns the ticks that DoDue runs at now, in order. The latest one is among them also if it is done, and then is
+// the only one. It returns the errors of [leasehold.Mutex.Data].
+func (j *Job) Due(ctx context.Context, s Schedule, now time.Time) ([]Tick, error) {
+	latest := Latest(s, now)
+	if latest.IsZero() {
+		return nil, nil
+	}
+	if j.catchUp > 1 {
+		state, err := j.State(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if done := state.Done.Time(); !done.IsZero() && done.Before(latest) {
+			return latestTicks(s, done, latest, j.catchUp), nil
+		}
+	}
+	return []Tick{At(latest)}, nil
 }
 
 // maxPeriod is how far back Latest looks for a tick: rare ones, such as each 29 February, are found, too.
@@ -88,7 +97,7 @@ func Latest(s Schedule, now time.Time) (latest time.Time) {
 }
 
 // latestTicks returns the latest n ticks after done, up to latest, which is one.
-func latestTicks(s Schedule, done, latest time.Time, n int) []time.Time {
+func latestTicks(s Schedule, done, latest time.Time, n int) []Tick {
 	from := done
 	for back := time.Minute; latest.Sub(from) > back; back *= 2 { // not all ticks since done, which may be millions
 		start := latest.Add(-back)
@@ -100,9 +109,9 @@ func latestTicks(s Schedule, done, latest time.Time, n int) []time.Time {
 }
 
 // ticksAfter returns the latest n ticks after t, up to latest.
-func ticksAfter(s Schedule, t, latest time.Time, n int) (all []time.Time) {
+func ticksAfter(s Schedule, t, latest time.Time, n int) (all []Tick) {
 	for t = s.Next(t); !t.IsZero() && !t.After(latest); t = s.Next(t) {
-		all = append(all, t)
+		all = append(all, At(t))
 		if len(all) > 2*n {
 			all = append(all[:0], all[len(all)-n:]...)
 		}

@@ -63,6 +63,11 @@ func (s State) runOf(t Tick) Run {
 	return Run{Tick: s.Done}
 }
 
+// wasWorking reports whether the latest run was for a tick before t, and went on at t.
+func (s State) wasWorking(t time.Time) bool {
+	return len(s.Runs) > 0 && s.Runs[0].Tick.time.Before(t) && t.Before(s.Runs[0].Ended)
+}
+
 // State returns what the job remembers, whether or not somebody works for it now. It returns the errors of
 // [leasehold.Mutex.Data], or an ErrInvalid if the data of the lock was stored by something else than a job.
 func (j *Job) State(ctx context.Context) (State, error) {

@@ -18,7 +18,7 @@ TOP_DOCUMENTS = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 # The order of the pages beside the text. Pages that are not named here come last.
 SECTIONS = {
     "Choose": ["which-lock", "promises"],
-    "Use": ["command", "once", "top", "doctor", "exporter", "demo", "library", "metrics", "tracing", "fencing", "fencing-sql"],
+    "Use": ["command", "once", "cron", "top", "doctor", "exporter", "demo", "library", "metrics", "tracing", "fencing", "fencing-sql"],
     "Engines": ["engines/index", "engines/memory", "engines/sqlite", "engines/redis", "redlock", "redisson",
                 "engines/postgres", "engines/etcd", "engines/zookeeper", "engines/versions", "performance",
                 "performance-library"],

@@ -87,7 +87,7 @@ func usage(cmd *cobra.Command) string {
 // documentOf returns the document that says more about a command.
 func documentOf(command string) string {
 	switch command {
-	case "demo", "doctor", "exporter", "top":
+	case "cron", "demo", "doctor", "exporter", "top":
 		return "docs/" + command + ".md"
 	}
 	return "docs/command.md"

@@ -128,8 +128,8 @@ which others it has.`,
 	root.PersistentFlags().StringVar(&a.engine, "engine", "",
 		"`URL` of the engine; @FILE has it in a file, and - on the first line of standard input")
 	root.AddCommand(a.run(), a.list(), a.inspect(), a.watch(), a.wait(), a.top(), a.check(), a.doctor(), a.openNow(),
-		a.leaks(), a.releaseByForce(), a.audit(), a.runs(), a.exporter(), a.showConfig(), a.demo(), a.completion(),
-		a.version())
+		a.leaks(), a.releaseByForce(), a.audit(), a.runs(), a.cron(), a.exporter(), a.showConfig(), a.demo(),
+		a.completion(), a.version())
 	for _, c := range append(root.Commands(), root) {
 		completeFlags(c)
 	}

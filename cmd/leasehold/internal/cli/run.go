@@ -15,6 +15,7 @@ import (
 	"github.com/leasehold-go/leasehold"
 	"github.com/leasehold-go/leasehold/admin"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/config"
+	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/cron"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/exit"
 	"github.com/leasehold-go/leasehold/cmd/leasehold/internal/supervise"
 	"github.com/leasehold-go/leasehold/driver"
@@ -33,6 +34,7 @@ type runFlags struct {
 	passEngine               bool
 	label                    string
 	verbose, quiet           bool
+	reportTo                 int
 	tickFlags
 
 	given      func(name string) bool   // the flag was given
@@ -59,6 +61,9 @@ type job struct {
 	path string    // of the program
 	argv []string  // of the program
 	tick once.Tick // that it runs for; the zero Tick if it runs each time
+	// ticks is the schedule of the tick, or nil, and asOf when the tick was found.
+	ticks once.Schedule
+	asOf  time.Time
 	runFlags
 }
 
@@ -155,6 +160,8 @@ func (f *runFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.verbose, "verbose", false,
 		"say on standard error who holds the lock, also without a terminal, and when it is granted and released")
 	flags.BoolVar(&f.quiet, "quiet", false, "say nothing but errors")
+	flags.IntVar(&f.reportTo, cron.ReportFlag, 0, "write to descriptor `FD` when CMD starts, for leasehold cron")
+	_ = flags.MarkHidden(cron.ReportFlag) // it exists
 	f.tickFlags.register(flags)
 }
 
@@ -180,12 +187,13 @@ func (f *runFlags) job(cmd *cobra.Command, args []string) (job, error) {
 	if err := f.check(); err != nil {
 		return job{}, err
 	}
-	tick, err := f.tick(time.Now())
-	if err != nil {
+	j := job{name: args[0], argv: argv, runFlags: *f}
+	if err := j.setTick(time.Now()); err != nil {
 		return job{}, err
 	}
 	path, err := findProgram(argv[0])
-	return job{name: args[0], path: path, argv: argv, tick: tick, runFlags: *f}, err
+	j.path = path
+	return j, err
 }
 
 // check refuses flags that contradict each other.

@@ -23,6 +23,9 @@ import (
 func (a *app) runHeld(j job) error {
 	signals := make(chan os.Signal, 64)
 	catch(signals, endingSignals)
+	if j.reportTo > 0 {
+		unix.CloseOnExec(j.reportTo) // CMD must not have it
+	}
 	// A message that nobody reads must not end this process before the group.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
 	events := a.leaseEvents(j)
@@ -52,12 +55,12 @@ func (a *app) runHeld(j job) error {
 	if err != nil {
 		return err
 	}
-	run := func() (supervise.Outcome, error) { return a.runUnderLease(j, s.url, lease, events, signals) }
+	run := func(j job) (supervise.Outcome, error) { return a.runUnderLease(j, s.url, lease, events, signals) }
 	var outcome supervise.Outcome
 	if j.tick.IsZero() {
-		outcome, err = run()
+		outcome, err = run(j)
 	} else {
-		outcome, err = a.runOnce(j, s, lease, run)
+		outcome, err = a.runDue(j, s, lease, run)
 	}
 	released := a.release(lease, signals)
 	if released == nil {
@@ -96,6 +99,7 @@ func (a *app) runUnderLease(
 	}
 	tty := terminal.Open() // while the shell's modes are still set
 	defer tty.Close()
+	j.report()
 	g, err := processgroup.Start(j.path, j.argv, env)
 	if err != nil {
 		return supervise.Outcome{}, exit.Errorf(exit.CannotRun, "command %q cannot be run: %w", j.argv[0], err)
@@ -135,6 +139,13 @@ func (a *app) runUnderLease(
 			"end them by hand", g.ID())
 	}
 	return outcome, nil
+}
+
+// report tells leasehold cron that CMD starts.
+func (j job) report() {
+	if j.reportTo > 0 {
+		_, _ = unix.Write(j.reportTo, []byte("\n")) // nobody may listen any more
+	}
 }
 
 // release releases the lock, and says so if the engine does not confirm that. A signal soon ends the wait for the

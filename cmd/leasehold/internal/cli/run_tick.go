@@ -26,6 +26,8 @@ type tickFlags struct {
 	zone        string
 	key         string
 	retryFailed bool
+	catchUp     int
+	skipOverlap bool
 }
 
 func (f *tickFlags) register(flags *pflag.FlagSet) {
@@ -35,6 +37,10 @@ func (f *tickFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.key, "once", "", "run once for `KEY`, and for no key that sorts before it")
 	flags.BoolVar(&f.retryFailed, "retry-failed", false,
 		"a run of CMD that fails does not count: the next run repeats it")
+	flags.IntVar(&f.catchUp, "catch-up", 1,
+		"also run for the latest ticks that were missed, the oldest first: at most `N` runs in all")
+	flags.BoolVar(&f.skipOverlap, "skip-overlapped", false,
+		"do not run for a tick that was due while CMD was at work for an earlier one")
 }
 
 // givenTicks returns the flags that ask for a tick.
@@ -58,36 +64,47 @@ func (f *runFlags) checkTick() error {
 	case f.retryFailed && len(ticks) == 0:
 		return exit.Errorf(exit.Usage,
 			"--retry-failed is of use with --every, --schedule or --once alone: leave it out")
+	case (f.given("catch-up") || f.skipOverlap) && (len(ticks) == 0 || f.given("once")):
+		return exit.Errorf(exit.Usage,
+			"--catch-up and --skip-overlapped are of use with --every and --schedule alone: leave them out")
+	case f.catchUp < 1:
+		return exit.Errorf(exit.Usage, "--catch-up %d is not allowed: it must be at least 1, the run that is due now",
+			f.catchUp)
 	case len(ticks) > 0 && (f.shared || f.given("slots")):
 		return exit.Errorf(exit.Usage, "%s needs the lock for itself: leave out --shared and --slots", ticks[0])
 	}
 	return nil
 }
 
-// tick returns the tick that is due at now, or the zero Tick if the run is not for one.
-func (f *runFlags) tick(now time.Time) (once.Tick, error) {
+// ticks returns the schedule of the ticks, or nil if there is none.
+func (f *runFlags) ticks() (once.Schedule, error) {
 	switch {
-	case f.given("once"):
-		return once.Key(f.key), checkTickKey(f.key)
-	case f.given("every"):
-		if time.Duration(f.every) < time.Millisecond {
-			return once.Tick{}, exit.Errorf(exit.Usage, "--every %s is not allowed: it must be at least 1ms",
-				time.Duration(f.every))
-		}
-		return once.At(once.Latest(once.Every(time.Duration(f.every)), now).UTC()), nil
 	case f.given("schedule"):
-		s, err := parseSchedule(f.schedule, f.zone)
-		if err != nil {
-			return once.Tick{}, err
-		}
-		latest := once.Latest(s, now)
-		if latest.IsZero() {
-			return once.Tick{}, exit.Errorf(exit.Usage,
-				"--schedule %q has had no tick in the last nine years: check it", f.schedule)
-		}
-		return once.At(latest), nil
+		return parseSchedule(f.schedule, f.zone)
+	case !f.given("every"):
+		return nil, nil
+	case time.Duration(f.every) < time.Millisecond:
+		return nil, exit.Errorf(exit.Usage, "--every %s is not allowed: it must be at least 1ms",
+			time.Duration(f.every))
 	}
-	return once.Tick{}, nil
+	return once.Every(time.Duration(f.every)), nil
+}
+
+// setTick sets the tick that is due at now, if the run is for one.
+func (j *job) setTick(now time.Time) (err error) {
+	if j.given("once") {
+		j.tick = once.Key(j.key)
+		return checkTickKey(j.key)
+	}
+	if j.ticks, err = j.runFlags.ticks(); err != nil || j.ticks == nil {
+		return err
+	}
+	latest := once.Latest(j.ticks, now)
+	if latest.IsZero() {
+		return exit.Errorf(exit.Usage, "--schedule %q has had no tick in the last nine years: check it", j.schedule)
+	}
+	j.tick, j.asOf = once.At(latest), now
+	return nil
 }
 
 func checkTickKey(key string) error {
@@ -119,6 +136,12 @@ func (j job) onceJob(c *leasehold.Client) *once.Job {
 	if j.retryFailed {
 		opts = append(opts, once.RetryFailed())
 	}
+	if j.skipOverlap {
+		opts = append(opts, once.SkipOverlapped())
+	}
+	if j.catchUp > 1 {
+		opts = append(opts, once.CatchUp(j.catchUp))
+	}
 	return once.New(c, j.name, opts...)
 }
 
@@ -136,6 +159,10 @@ func (a *app) isDone(ctx context.Context, s *session, j job) (bool, error) {
 }
 
 func (a *app) detailDone(j job, r once.Result) {
+	if r.Skipped {
+		a.detail(j, "%q was at work for %s at %s: that is skipped", j.name, r.Run.Tick, j.tick)
+		return
+	}
 	what := "done"
 	if r.Run.Error != "" {
 		what = "failed (" + r.Run.Error + ")"
@@ -158,14 +185,38 @@ func checkKeepsData(e driver.Engine, can driver.Abilities) error {
 	return nil
 }
 
-// runOnce runs the program under the lease, unless the tick is done meanwhile, and records that it is done.
-func (a *app) runOnce(
-	j job, s *session, lease *leasehold.Lease, run func() (supervise.Outcome, error),
+// runDue runs the program under the lease for each tick that is due, the oldest first. It returns the outcome of the
+// last one that has failed, or else of the last one.
+func (a *app) runDue(
+	j job, s *session, lease *leasehold.Lease, run func(job) (supervise.Outcome, error),
 ) (outcome supervise.Outcome, err error) {
+	due := []once.Tick{j.tick}
+	if j.catchUp > 1 {
+		if due, err = j.onceJob(s.client).Due(lease.Context(), j.ticks, j.asOf); err != nil {
+			return outcome, withExitCode(err)
+		}
+	}
+	for _, j.tick = range due {
+		one, done, err := a.runOnce(j, s, lease, run)
+		if err != nil || one.Lost != nil || one.Status != 0 {
+			outcome = one
+		}
+		if err != nil || !done {
+			return outcome, err
+		}
+	}
+	return outcome, nil
+}
+
+// runOnce runs the program under the lease, unless the tick is done meanwhile, and records that it is done. It reports
+// whether it is.
+func (a *app) runOnce(
+	j job, s *session, lease *leasehold.Lease, run func(job) (supervise.Outcome, error),
+) (outcome supervise.Outcome, done bool, err error) {
 	ran := false
 	result, recorded := j.onceJob(s.client).DoUnder(lease, j.tick, func(context.Context, *once.Work) error {
 		ran = true
-		if outcome, err = run(); err != nil {
+		if outcome, err = run(j); err != nil {
 			return errors.Join(err, once.ErrCutShort)
 		}
 		return outcomeError(outcome)
@@ -180,7 +231,7 @@ func (a *app) runOnce(
 	case errors.Is(recorded, once.ErrNotRecorded):
 		a.say("%v", recorded)
 	}
-	return outcome, err
+	return outcome, result.Done, err
 }
 
 // outcomeError returns why a run of the program is no success, or nil.

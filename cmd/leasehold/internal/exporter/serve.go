@@ -18,8 +18,13 @@ const shutdownTimeout = 3 * time.Second
 // Serve serves /metrics and /healthz on the listener until ctx ends, and then closes it. It returns an error only if
 // serving has failed.
 func Serve(ctx context.Context, l net.Listener, w *Watcher) error {
+	return ServeHandler(ctx, l, handler(w))
+}
+
+// ServeHandler is Serve for a handler.
+func ServeHandler(ctx context.Context, l net.Listener, h http.Handler) error {
 	server := &http.Server{
-		Handler:           handler(w),
+		Handler:           h,
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       10 * time.Second,
 		WriteTimeout:      30 * time.Second,

@@ -14,6 +14,7 @@ type topic struct{ document, page string }
 var topics = []topic{
 	{"docs/command.md", "leasehold-command"},
 	{"docs/once.md", "leasehold-once"},
+	{"docs/cron.md", "leasehold-crontab"},
 	{"docs/demo.md", "leasehold-demo"},
 	{"docs/doctor.md", "leasehold-doctor"},
 	{"docs/exporter.md", "leasehold-exporter"},
