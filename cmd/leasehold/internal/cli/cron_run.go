@@ -19,7 +19,7 @@ import (
 
 // runJobs runs jobs until a signal comes.
 func (a *app) runJobs(ctx context.Context, file string, jobs []crontab.Job, listen string, grace time.Duration) error {
-	url, _, err := a.engineURL()
+	url, err := a.engineOfJobs()
 	if err != nil {
 		return err
 	}
@@ -44,6 +44,22 @@ func (a *app) runJobs(ctx context.Context, file string, jobs []crontab.Job, list
 	a.say("runs the %d jobs of %s", len(jobs), file)
 	r.Run(ctx)
 	return nil
+}
+
+// engineOfJobs returns the URL of the engine. It refuses engines that cannot run jobs, and does not mind if the engine
+// cannot be reached now.
+func (a *app) engineOfJobs() (url string, err error) {
+	s, err := a.open()
+	switch {
+	case isWrong(err):
+		return "", err
+	case err != nil:
+		a.say("%v: each job tries again", err)
+		url, _, err = a.engineURL()
+		return url, err
+	}
+	defer s.closeSoon()
+	return s.url, checkKeepsData(s.engine, a.abilities)
 }
 
 // endBySignals calls end at the first signal, and closes the channel that it returns at the second one.

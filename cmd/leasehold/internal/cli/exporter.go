@@ -62,7 +62,7 @@ on, with leasehold_up 0.`,
 // export polls the engine and serves metrics until INT or TERM.
 func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) error {
 	first, err := a.openWith(engine.OpenToExamine)
-	if coded, ok := errors.AsType[*exit.Error](err); ok && (coded.Code == exit.Usage || coded.Code == exit.Config) {
+	if isWrong(err) {
 		return err
 	}
 	w.Open = func() (*admin.Client, func(), error) {
@@ -91,6 +91,12 @@ func (a *app) export(cmd *cobra.Command, listen string, w *exporter.Watcher) err
 		return &exit.Error{Code: exit.Unavailable, Err: err}
 	}
 	return nil
+}
+
+// isWrong reports whether an engine can never be opened, as its URL is wrong. Other errors may pass.
+func isWrong(err error) bool {
+	coded, is := errors.AsType[*exit.Error](err)
+	return is && (coded.Code == exit.Usage || coded.Code == exit.Config)
 }
 
 // listenOn listens on HOST:PORT. Without HOST it listens on all addresses of this machine.
