@@ -8,7 +8,8 @@ import (
 	"github.com/leasehold-go/leasehold"
 )
 
-// Schedule says when ticks are. The schedules of github.com/robfig/cron/v3 are such Schedules.
+// Schedule says when ticks are. The schedules of github.com/robfig/cron/v3 are such Schedules: begin their text with
+// CRON_TZ=UTC or another zone, as otherwise each machine takes its own.
 type Schedule interface {
 	// Next returns the first tick after t, or the zero Time if there is none. It depends on nothing else: all processes
 	// must get the same ticks.

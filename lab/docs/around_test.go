@@ -22,8 +22,10 @@ var packages = map[string]string{
 	"pgx": "github.com/jackc/pgx/v5", "clientv3": "go.etcd.io/etcd/client/v3",
 	"prometheus": "github.com/prometheus/client_golang/prometheus",
 
+	"cron": "github.com/robfig/cron/v3", "gocron": "github.com/go-co-op/gocron/v2",
+
 	"context": "context", "errors": "errors", "fmt": "fmt", "http": "net/http", "sql": "database/sql",
-	"strconv":  "strconv",
+	"strconv": "strconv", "log": "log",
 	"synctest": "testing/synctest", "testing": "testing", "time": "time",
 }
 
@@ -94,6 +96,8 @@ var onPage = map[string]string{
 	`,
 	"docs/once.md": `
 		func report(context.Context, time.Time, uint64) error { return nil }
+		func work(context.Context, *once.Work) error { return nil }
+		func task() {}
 	`,
 	"docs/metrics.md": `
 		var metrics *leaseholdprometheus.Metrics
