@@ -26,6 +26,9 @@ func (b block) String() string { return fmt.Sprintf("%s:%d", b.page, b.line) }
 // pages returns the documents for users, from the top folder.
 func pages(t *testing.T) (pages []string) {
 	t.Helper()
+	// The cache of results does not see files of other modules, but it sees this. Without it, documents that have
+	// changed could count as tested.
+	_ = os.Getenv("LEASEHOLD_NOW")
 	for _, pattern := range []string{"README.md", "docs/*.md", "docs/engines/*.md"} {
 		found, err := filepath.Glob(filepath.Join(top, pattern))
 		if err != nil || len(found) == 0 {

@@ -39,7 +39,8 @@ func (k *ticked) count() (ticks, again int) {
 // eachSecond is a schedule of robfig/cron.
 func eachSecond(t *testing.T) cron.Schedule {
 	t.Helper()
-	s, err := cron.NewParser(cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow).Parse("* * * * * *")
+	const fields = cron.Second | cron.Minute | cron.Hour | cron.Dom | cron.Month | cron.Dow
+	s, err := cron.NewParser(fields).Parse("* * * * * *")
 	if err != nil {
 		t.Fatal(err)
 	}
