@@ -37,9 +37,10 @@ var mutants = []overlay.Fault{
 		Test: "TestTicksDuringARun", Says: "skips",
 	},
 	{
-		Name:  "a tick that is not done does not hold up the next",
-		Edits: []overlay.Edit{{File: "schedule.go", From: "\t\tif !r.Done {\n\t\t\tbreak\n\t\t}\n", To: ""}},
-		Test:  "TestWhatIsDue", Says: "after 2 runs",
+		Name: "a tick that is not done does not hold up the next",
+		Edits: []overlay.Edit{{File: "schedule.go",
+			From: "\t\tif !r.Done {\n\t\t\treturn results, false, errors.Join(errs...)\n\t\t}\n", To: ""}},
+		Test: "TestWhatIsDue", Says: "after 2 runs",
 	},
 }
 

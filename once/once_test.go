@@ -455,16 +455,19 @@ func TestTicksDuringARun(t *testing.T) {
 			name string
 			opts []once.Option
 			want string // minutes from the beginning
+			// skipped is how many reports end with a tick that was skipped: one on each machine.
+			skipped int
 		}{
-			{"waits", nil, "[30 150 210]"},
-			{"skips", []once.Option{once.SkipOverlapped()}, "[30 210]"},
-			{"catches up", []once.Option{once.CatchUp(9)}, "[-30 30 90 150 210]"},
-			{"catches up and skips", []once.Option{once.CatchUp(9), once.SkipOverlapped()}, "[-30 150 210]"},
+			{"waits", nil, "[30 150 210]", 0},
+			{"skips", []once.Option{once.SkipOverlapped()}, "[30 210]", 2},
+			{"catches up", []once.Option{once.CatchUp(9)}, "[-30 30 90 150 210]", 0},
+			{"catches up and skips", []once.Option{once.CatchUp(9), once.SkipOverlapped()}, "[-30 150 210]", 2},
 		} {
 			time.Sleep(time.Until(time.Now().Truncate(time.Hour).Add(90 * time.Minute)))
 			began := time.Now()
 			var mu sync.Mutex
 			var ran []int
+			var skipped int
 			ctx, cancel := context.WithTimeout(t.Context(), 4*time.Hour)
 			var all sync.WaitGroup
 			for _, by := range []string{"a", "b"} {
@@ -479,7 +482,13 @@ func TestTicksDuringARun(t *testing.T) {
 							time.Sleep(2*time.Hour + 10*time.Minute)
 						}
 						return nil
-					}, nil)
+					}, func(r []once.Result, _ error) {
+						mu.Lock()
+						defer mu.Unlock()
+						if len(r) > 0 && r[len(r)-1].Skipped {
+							skipped++
+						}
+					})
 					if !errors.Is(err, context.DeadlineExceeded) {
 						t.Error(err)
 					}
@@ -489,6 +498,9 @@ func TestTicksDuringARun(t *testing.T) {
 			cancel()
 			if got := fmt.Sprint(ran); got != c.want {
 				t.Errorf("%s: ran %s, want %s", c.name, got, c.want)
+			}
+			if skipped != c.skipped {
+				t.Errorf("%s: %d reports of a skip, want %d", c.name, skipped, c.skipped)
 			}
 		}
 	})

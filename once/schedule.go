@@ -45,23 +45,30 @@ func CatchUp(n int) Option { return func(j *Job) { j.catchUp = n } }
 func (j *Job) DoDue(
 	ctx context.Context, s Schedule, now time.Time, work func(context.Context, *Work) error,
 ) ([]Result, error) {
+	results, _, err := j.doDue(ctx, s, now, work)
+	return results, err
+}
+
+// doDue is DoDue. It also reports whether all that was due is done.
+func (j *Job) doDue(
+	ctx context.Context, s Schedule, now time.Time, work func(context.Context, *Work) error,
+) (results []Result, done bool, err error) {
 	ticks, err := j.Due(ctx, s, now)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var all []Result
 	var errs []error
 	for _, t := range ticks {
 		r, err := j.Do(ctx, t, work)
 		errs = append(errs, err)
 		if r.Ran || r.Done {
-			all = append(all, r)
+			results = append(results, r)
 		}
 		if !r.Done {
-			break
+			return results, false, errors.Join(errs...)
 		}
 	}
-	return all, errors.Join(errs...)
+	return results, true, errors.Join(errs...)
 }
 
 // Due returns the ticks that DoDue runs at now, in order. The latest one is among them also if it is done, and then is
@@ -150,14 +157,14 @@ func (j *Job) loop(
 		now := j.now()
 		next := s.Next(now)
 		if latest := Latest(s, now); latest.After(begin) {
-			results, err := j.DoDue(ctx, s, now, work)
+			results, done, err := j.doDue(ctx, s, now, work)
 			if len(results) > 0 || ctx.Err() == nil {
 				report(results, err)
 			}
-			switch last := len(results) - 1; {
+			switch {
 			case ctx.Err() != nil:
 				return ctx.Err()
-			case last >= 0 && results[last].Done && !results[last].Run.Tick.Time().Before(latest):
+			case done:
 				begin, pause = latest, firstPause
 			case isFinal(err):
 				return err
